@@ -1,8 +1,8 @@
 """What a checkpoint costs, next to a bare `git status` and `git add -A` of the same project.
 
 python bench/checkpoints.py [--files 10000] [--rounds 30] [--checkpoints 1000] [--json]. The first one, one with nothing
-changed, one after an edit; the same for a file tool; then the disk after many checkpoints with a small edit each.
-References and subject take turns.
+changed, one after an edit; the same for a file tool, and for shell lines that delete; then the disk after many
+checkpoints with a small edit each. References and subject take turns.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 
 SMALL = 30
 SMALL_TARGET_MS, LARGE_TARGET_MS = 8.0, 60.0  # of the median
+SINGLE_TARGET_MS = 10.0  # where single files are enough
 KEPT = 200
 TIDY_EVERY = 5
 DISK_TARGET = 20_000_000
@@ -81,7 +82,7 @@ async def _measure(folder: str, files: int, rounds: int) -> dict[str, Any]:
     edited = os.path.join(root, "part1", "sub1", "file1.py")
     store = ShadowCheckpoints(os.path.join(folder, "checkpoints"), root)
     first = await _timed(lambda: store.snapshot("turn"))
-    kinds: dict[str, list[float]] = {"status": [], "add": [], "unchanged": [], "edited": [], "tool": []}
+    kinds: dict[str, list[float]] = {kind: [] for kind in KINDS if kind not in ("first", "tidy")}
     for number in range(rounds):
         _append(edited, f"one = {number}\n")
         kinds["status"].append(await _bare(root, "status"))
@@ -89,6 +90,9 @@ async def _measure(folder: str, files: int, rounds: int) -> dict[str, Any]:
         kinds["edited"].append(await _timed(lambda: store.snapshot("turn")))
         kinds["unchanged"].append(await _timed(lambda: store.snapshot("turn")))
         kinds["tool"].append(await _timed(lambda: store.keep("turn", ["part1/sub1/file1.py"])))
+        kinds["alone"].append(await _timed(lambda: store.cover("turn", ["part1/sub1/file1.py"], alone=True)))
+        kinds["cover"].append(await _timed(lambda: store.cover("turn", ["part1/sub1/file1.py"])))
+        kinds["folder"].append(await _timed(lambda: store.cover("turn", ["part1"])))
     kinds |= {"first": [first], "tidy": [await _timed(lambda: store.tidy(KEPT))]}
     middle = {kind: {"ms": round(median(times), 2), "best": round(min(times), 2)} for kind, times in kinds.items()}
     return {"files": files, **middle}
@@ -130,6 +134,9 @@ KINDS = {
     "unchanged": "nothing changed",
     "edited": "after an edit",
     "tool": "a file tool's file",
+    "alone": "rm FILE, by itself",
+    "cover": "rm FILE, among others",
+    "folder": "rm -r FOLDER",
     "tidy": "tidying, aside",
 }
 
@@ -141,7 +148,9 @@ def _text(figures: dict[str, Any]) -> str:
             ms, best = found[kind]["ms"], found[kind]["best"]
             ratio = ms / found["status"]["ms"]
             most = SMALL_TARGET_MS if found["files"] == SMALL else LARGE_TARGET_MS
-            aimed = [f"≤ {most:g} ms", verdict(ms <= most)] if kind in ("unchanged", "edited") else ["", ""]
+            most = SINGLE_TARGET_MS if kind in ("tool", "alone") else most
+            aims = kind in ("unchanged", "edited", "tool", "alone")
+            aimed = [f"≤ {most:g} ms", verdict(ms <= most)] if aims else ["", ""]
             rows.append([f"{found['files']} files: {words}", f"{ms:.1f}", f"{best:.1f}", f"{ratio:.2f}", *aimed])
     disk = figures["disk"]
     return "\n".join(

@@ -4,13 +4,15 @@ Random examples are the same in every run, and no test is failed for being slow.
 fresh ones, N for each test: `scripts/faults properties`.
 """
 
+import gc
 import os
+import re
 import shutil
 import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,7 @@ OUTSIDE = (
     "*_SECRET",
     "*_PASSWORD",
 )
+FROM_OUTSIDE = re.compile("|".join(map(translate, OUTSIDE)))
 
 FOLDERS = {
     "HOME": "home",
@@ -100,11 +103,12 @@ class Words(unittest.TestCase):
 @pytest.fixture(autouse=True)
 def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in list(os.environ):
-        if any(fnmatchcase(name, pattern) for pattern in OUTSIDE):
+        if FROM_OUTSIDE.match(name):
             monkeypatch.delenv(name)
     for name, folder in FOLDERS.items():
-        (tmp_path / folder).mkdir()
-        monkeypatch.setenv(name, str(tmp_path / folder))
+        path = f"{tmp_path}/{folder}"
+        os.mkdir(path)
+        monkeypatch.setenv(name, path)
     for name, value in GIT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR it first saw
@@ -187,3 +191,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 if shutil.which(part) is None:
                     reason = f"needs {part} (scripts/test --system installs it)"
                     item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()  # ten thousand tests and their modules stay as they are, and are not looked through again and again

@@ -6,7 +6,7 @@ import itertools
 import os
 import time
 
-from quintet.adapters.processes.processes import LocalProcesses
+from quintet.adapters.processes.processes import LocalProcesses, _environment
 from quintet.domain.permission.effects import Grant
 
 _numbers = itertools.count(1)
@@ -42,5 +42,18 @@ async def put_up_a_room(processes: LocalProcesses, cwd: str, grant: Grant) -> No
     """Two commands of one grant, and the walls of the third are kept up for it."""
     for _ in range(2):
         await processes.run(("true",), cwd=cwd, grant=grant, timeout=60)
+    await _is_up(processes)
+
+
+async def put_up_a_room_at_once(processes: LocalProcesses, cwd: str, grant: Grant) -> None:
+    """The same walls, as after two commands of the grant, without the commands."""
+    launch = await asyncio.to_thread(processes._containment.launch, ("true",), cwd, grant)
+    processes._containment.settle(launch)
+    for _ in range(2):
+        processes.kept_sandboxes.settle(launch, _environment(launch))
+    await _is_up(processes)
+
+
+async def _is_up(processes: LocalProcesses) -> None:
     while not processes.kept_sandboxes.free:  # noqa: ASYNC110  its inside says when it is up
         await asyncio.sleep(0.005)

@@ -161,7 +161,7 @@ class Made:
         )
         if asks:
             question = p.QuestionAsked(
-                question=f"q-{call}", kind="approve", text=f"{tool} wants: git push origin main", choices=()
+                question=f"q-{call}", kind="approve", text="Run: git push origin main?", choices=()
             )
             yield self.at(question)
             yield self.at(p.QuestionAnswered(question=f"q-{call}", choice="n", note="not yet"), 8)

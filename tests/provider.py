@@ -33,7 +33,30 @@ def next_reply(body: dict[str, Any]) -> Reply:
     return call("menu_enter", mode="swe") if "menu_enter" in offered else Reply(text="ok")
 
 
-def answered(asked: Asked, models: Sequence[str]) -> Answer:
+SHOWN = {
+    "qwen2.5-coder:7b": {
+        "model_info": {"general.architecture": "qwen2", "qwen2.context_length": 32_768, "qwen2.block_count": 28},
+        "capabilities": ["completion", "tools", "insert"],
+    },
+    "llama3.2:latest": {
+        "parameters": 'num_ctx                        8192\nstop                           "<|eot_id|>"',
+        "model_info": {"llama.context_length": 131_072},
+        "capabilities": ["completion", "vision"],
+    },
+}
+
+
+def of_ollama(asked: Asked, loaded: dict[str, int]) -> Answer:
+    """Ollama's own paths beside those of OpenAI: a model as it is, and what it is loaded with."""
+    if asked.path == "/api/ps":
+        return Answer({"models": [{"name": name, "context_length": size} for name, size in loaded.items()]})
+    found = SHOWN.get(asked.json["model"]) if asked.path == "/api/show" else None
+    return Answer(found) if found else Answer({"error": "not found"}, status=404)
+
+
+def answered(asked: Asked, models: Sequence[str], loaded: dict[str, int]) -> Answer:
+    if asked.path in ("/api/ps", "/api/show"):
+        return of_ollama(asked, loaded)
     if asked.method == "GET":
         return Answer({"data": [{"id": name, "object": "model"} for name in models]})
     dialect = message_events if asked.path.endswith("/messages") else events
@@ -43,8 +66,10 @@ def answered(asked: Asked, models: Sequence[str]) -> Answer:
 
 @contextmanager
 def provider(
-    models: Sequence[str] = CLAUDES, answer: Callable[[Asked], Answer | None] = lambda asked: None
+    models: Sequence[str] = CLAUDES,
+    answer: Callable[[Asked], Answer | None] = lambda asked: None,
+    loaded: dict[str, int] | None = None,
 ) -> Iterator[Server]:
-    """`answer` may answer in the provider's place."""
-    with serving(lambda asked: answer(asked) or answered(asked, models)) as server:
+    """`answer` may answer in the provider's place; `loaded` is what an Ollama holds of each model."""
+    with serving(lambda asked: answer(asked) or answered(asked, models, loaded or {})) as server:
         yield server

@@ -112,6 +112,7 @@ def may(path: Path, name: str) -> bool:
 # Where an import may stand inside a function, and why. Elsewhere `load("module:name")` of `quintet.package` names what
 # a registry, a table of commands or a surface's door loads.
 LATE_IMPORTS = {
+    "adapters/models/errors.py": "redaction, which only a server that fails needs",
     "cli/main.py": "the program's door: its version is told before anything else is loaded",
     "features/registry.py": "a start without plugins or tools does without what they need",
     "features/browser/chromium.py": "Playwright takes half a second, and may not be installed",

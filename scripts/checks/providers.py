@@ -1,8 +1,10 @@
 """Hold the golden requests of each wire against the providers' own SDKs, and try LiteLLM's proxy as a provider.
 
-scripts/check providers [--env FOLDER] [--litellm]: makes an environment in FOLDER (by default a temporary one) with
-the SDKs anthropic, openai and google-genai, validates tests/adapters/models/golden_requests.json and the replies of the
-tests' own stand-in against their types, unknown fields forbidden. With --litellm it also starts LiteLLM's proxy before
+scripts/check providers [--env FOLDER] [--bedrock FOLDER] [--litellm]: makes an environment in FOLDER (by default a
+temporary one) with the SDKs anthropic, openai and google-genai, validates tests/adapters/models/golden_requests.json
+and the replies of the tests' own stand-in against their types, unknown fields forbidden. With --bedrock
+every tool's schema goes through Bedrock's own client, by pydantic-ai, to a server here. With --litellm it also
+starts LiteLLM's proxy before
 that stand-in and sends a turn with a call through it on the wires openai, anthropic and responses.
 """
 
@@ -72,10 +74,17 @@ def gemini(body):
     for name, value in body.items():
         pydantic.TypeAdapter(GOOGLE[name]).validate_json(json.dumps(value))
 
+def by_type(union):
+    """The event of a union that its `type` names, and no other: errors are about that one."""
+    kinds = [kind for kind in typing.get_args(typing.get_args(union)[0])]
+    named = {typing.get_args(kind.model_fields["type"].annotation)[0]: typed(kind) for kind in kinds}
+    return lambda event: named[event["type"]](event)
+
 REQUESTS = {"openai": typed(CompletionCreateParamsStreaming), "anthropic": typed(MessageCreateParamsStreaming),
             "responses": typed(ResponseCreateParamsStreaming), "gemini": gemini}
 REPLIES = {"openai": typed(ChatCompletionChunk), "anthropic": typed(RawMessageStreamEvent),
-           "responses": None, "gemini": lambda one: google.GenerateContentResponse.model_validate_json(json.dumps(one))}
+           "responses": by_type(ResponseStreamEvent),
+           "gemini": lambda one: google.GenerateContentResponse.model_validate_json(json.dumps(one))}
 failed = 0
 for wire, golden in json.load(open(sys.argv[1])).items():
     checked = 0
@@ -88,7 +97,7 @@ for wire, golden in json.load(open(sys.argv[1])).items():
             print(f"{wire}: {name}: {error}")
     for event in golden["reply"]:
         try:
-            if REPLIES[wire] and event.get("type") != "ping":  # the SDK passes over pings
+            if event.get("type") != "ping":  # the SDK passes over pings
                 REPLIES[wire](event)
         except Exception as error:
             failed += 1
@@ -97,6 +106,48 @@ for wire, golden in json.load(open(sys.argv[1])).items():
 print(", ".join(f"{name} {version(name)}" for name in ("anthropic", "openai", "google-genai")))
 sys.exit(bool(failed))
 '''
+# Runs in an environment with quintet[providers]: every tool's schema through Bedrock's own client, to a server here.
+BEDROCK = """
+import asyncio, json, os, threading, warnings
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from quintet.adapters.models.registry import make_model
+from quintet.app.tool_registry import tools_for
+from quintet.domain.base.errors import ModelError
+from quintet.domain.settings.settings import ModelSettings, Settings
+from quintet.domain.turn.messages import Message, Request, Role
+
+warnings.simplefilter("ignore")
+os.environ.update(AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="y")
+came = []
+
+class Refuses(BaseHTTPRequestHandler):
+    def do_POST(self):
+        came.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        self.send_response(400)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *words):
+        pass
+
+server = ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+tools = tuple(spec.shown() for spec in tools_for(Settings()).values())
+
+async def ask():
+    address = f"http://127.0.0.1:{server.server_port}"
+    model = make_model(ModelSettings(address, "bedrock:us.amazon.nova-lite-v1:0", wire="pydantic-ai"), "", "bedrock")
+    try:
+        async for _ in model.stream(Request("x", (Message(Role.USER, "hi"),), tools)):
+            pass
+    except ModelError:
+        pass  # the server refuses; what matters is what it was sent
+
+asyncio.run(ask())
+sent = len(came[0]["toolConfig"]["tools"]) if came else 0
+print(f"bedrock: {sent} of {len(tools)} tools are as its client wants them")
+raise SystemExit(sent != len(tools))
+"""
 PROXY = """\
 model_list:
   - model_name: stand-in
@@ -109,12 +160,16 @@ litellm_settings: {{telemetry: false}}
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/check providers", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--env", type=Path, help="the folder of the environment; made if it is not there, and kept")
+    parser.add_argument("--bedrock", type=Path, help="also send every tool through Bedrock's client; its environment")
     parser.add_argument("--litellm", action="store_true", help="also send a turn through LiteLLM's proxy")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="quintet-providers-") as place:
         home = given.env or Path(place) / "env"
         python = set_up(home, [*SDKS, *(["litellm[proxy]"] if given.litellm else [])])
         failed = subprocess.run([python, "-c", VALIDATE, GOLDEN], check=False).returncode
+        if given.bedrock:
+            other = set_up(given.bedrock, [f"{ROOT}[providers]"])
+            failed |= subprocess.run([other, "-c", BEDROCK], check=False, cwd=place).returncode
         if given.litellm:
             failed |= asyncio.run(through_litellm(home, Path(place)))
     print("FAILED" if failed else "ok")

@@ -40,30 +40,46 @@ def response_items(reply: Reply) -> list[dict[str, Any]]:
 
 def response_events(reply: Reply) -> list[bytes]:
     """response.completed, or response.incomplete with the reason in `reply.finish`, included."""
-    chunks: list[dict[str, Any]] = [{"type": "response.created", "response": {"id": "resp_1", "status": "in_progress"}}]
+    whole: dict[str, Any] = {
+        "id": "resp_1",
+        "object": "response",
+        "created_at": 1,
+        "model": "test-model",
+        "status": "in_progress",
+        "output": [],
+        "tools": [],
+        "tool_choice": "auto",
+        "parallel_tool_calls": True,
+    }
+    chunks: list[dict[str, Any]] = [{"type": "response.created", "response": whole}]
     items = response_items(reply)
     for place, item in enumerate(items):
-        at = {"output_index": place, "item_id": item["id"]}
+        at: dict[str, Any] = {"output_index": place, "item_id": item["id"]}
         begun = {**item, **({"arguments": ""} if "arguments" in item else {})}
         chunks.append({"type": "response.output_item.added", "output_index": place, "item": begun})
         if item["type"] == "reasoning":
             name, pieces = "response.reasoning_summary_text.delta", list(reply.thinking)
-            chunks.append({"type": "response.reasoning_summary_part.added", **at, "summary_index": 0})
+            at["summary_index"] = 0
+            part = {"type": "summary_text", "text": ""}
+            chunks.append({"type": "response.reasoning_summary_part.added", **at, "part": part})
         elif item["type"] == "message":
             name, pieces = "response.output_text.delta", _texts(reply)
+            at |= {"content_index": 0, "logprobs": []}
         else:
             half = len(item["arguments"]) // 2
             name = "response.function_call_arguments.delta"
             pieces = [item["arguments"][:half], item["arguments"][half:]]
         chunks += [{"type": name, **at, "delta": piece} for piece in pieces]
         chunks.append({"type": "response.output_item.done", "output_index": place, "item": item})
-    whole: dict[str, Any] = {"id": "resp_1", "object": "response", "status": "completed", "output": items}
+    whole = {**whole, "status": "completed", "output": items}
     if reply.finish:
         whole |= {"status": "incomplete", "incomplete_details": {"reason": reply.finish}}
     details = {"cached_tokens": 4, "cache_write_tokens": 2}
-    whole["usage"] = {"input_tokens": 10, "input_tokens_details": details, "output_tokens": 5, "total_tokens": 15}
+    written = {"output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 2}, "total_tokens": 15}
+    whole["usage"] = {"input_tokens": 10, "input_tokens_details": details, **written}
     chunks.append({"type": f"response.{whole['status']}", "response": whole})
-    return [f"event: {chunk['type']}\ndata: {_line(chunk)}\n\n".encode() for chunk in chunks]
+    numbered = [{"type": chunk["type"], "sequence_number": number, **chunk} for number, chunk in enumerate(chunks)]
+    return [f"event: {chunk['type']}\ndata: {_line(chunk)}\n\n".encode() for chunk in numbered]
 
 
 def content_events(reply: Reply) -> list[bytes]:

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
     import ssl
 
 MODEL = "test-model"
-USAGE = {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 4}}
+USAGE = {
+    "prompt_tokens": 10,
+    "completion_tokens": 5,
+    "total_tokens": 15,
+    "prompt_tokens_details": {"cached_tokens": 4},
+}
 SIGNATURE = "EqQBCkYIBBgCKkD/signed=="
 
 
@@ -63,7 +68,7 @@ def events(reply: Reply) -> list[bytes]:
         head = {"index": index, "id": call.get("id", f"call_{index}"), "type": "function"}
         deltas.append({"tool_calls": [{**head, "function": {"name": call["name"], "arguments": arguments[:half]}}]})
         deltas.append({"tool_calls": [{"index": index, "function": {"arguments": arguments[half:]}}]})
-    base: dict[str, Any] = {"id": "1", "model": MODEL}
+    base: dict[str, Any] = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": MODEL}
     chunks = [{**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]} for delta in deltas]
     finish = reply.finish or ("tool_calls" if reply.calls else "stop")
     chunks.append({**base, "choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})

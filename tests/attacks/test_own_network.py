@@ -21,7 +21,7 @@ from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.domain.ports.ports import Finished
 from tests.attacks.listening import Doors
-from tests.looking import put_up_a_room
+from tests.looking import put_up_a_room_at_once
 
 pytestmark = pytest.mark.system("bwrap")
 KNOCK = r"""
@@ -69,7 +69,7 @@ class Inside:
             processes = LocalProcesses(self.containment)
             try:
                 if self.kept:
-                    await put_up_a_room(processes, str(self.root), self.grant)
+                    await put_up_a_room_at_once(processes, str(self.root), self.grant)
                 return await processes.run(argv, cwd=str(self.root), grant=self.grant, timeout=60)
             finally:
                 await processes.close()

@@ -125,7 +125,7 @@ def test_looking_at_a_projects_server_in_chat_at_restricted_starts_nothing(
     servers_file(repo, docs=starting(canary, network=True))
     trust_now(repo)
     ((status, said),) = looked(repo, RESTRICTED, **look, server=server)
-    assert status is CallStatus.DENIED and "nobody is attached" in said
+    assert status is CallStatus.DENIED and "Nobody can approve" in said
     assert not canary.exists()
 
 
@@ -134,7 +134,7 @@ def test_one_with_a_network_asks_at_normal_too(repo: Path, entry: dict[str, Any]
     servers_file(repo, docs=entry)
     trust_now(repo)
     ((status, said),) = looked(repo, BUILD, command="list_tools")
-    assert status is CallStatus.DENIED and "nobody is attached" in said
+    assert status is CallStatus.DENIED and "Nobody can approve" in said
 
 
 @pytest.mark.parametrize("how", ["new", "changed", "arguments", "env", "network"])

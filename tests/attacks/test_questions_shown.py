@@ -15,10 +15,10 @@ from tests.surfaces.tui.watching import Person, watch
 
 LONG = "rm -rf build\n" + "# nothing to see here\n" * 116 + "effects    read"
 OWN = (
-    "why asked  destroy always asks (rm: deletes)",
-    "axes       [BUILD]",
-    "effects    destroy",
-    "secrets    GH_TOKEN",
+    "Reason     doing what cannot be taken back always needs approval (rm: deletes)",
+    "Dials      [BUILD]",
+    "Effects    destroy",
+    "Secrets    GH_TOKEN",
 )
 
 
@@ -27,14 +27,14 @@ def test_a_long_command_hides_neither_why_nor_effects_nor_the_choices(repo: Path
     async def script(person: Person) -> None:
         await person.type("go")
         await person.asked()
-        words = ("╭─ bash wants", "why asked", "effects", "access", "rm -rf", "more lines · [d]", "[y] once")
+        words = ("╭─ Run: rm", "Reason", "Effects", "Access", "rm -rf", "more lines · [d]", "[y] yes")
         await person.wait(lambda: all(word in person.text for word in words), "all of it at once")
         text = person.text
-        box = text[text.index("╭─ bash wants") :]
-        places = [box.rindex(word) for word in ("wants", "why asked", "effects", "access", "rm -rf", "[y] once")]
+        box = text[text.index("╭─ Run: rm") :]
+        places = [box.rindex(word) for word in ("Run:", "Reason", "Effects", "Access", "rm -rf", "[y] yes")]
         assert places == sorted(places)
         await person.press("d")
-        await person.sees("fewer details", "why asked")
+        await person.sees("fewer details", "Reason")
         await person.press("n")
         await person.rests()
 
@@ -46,7 +46,7 @@ def test_one_endless_line_pushes_nothing_out_of_sight(repo: Path, size: tuple[in
     async def script(person: Person) -> None:
         await person.type("go")
         await person.asked()
-        words = ("[y] once", "why asked", "effects", "access", "[n] no")
+        words = ("[y] yes", "Reason", "Effects", "Access", "[n] no")
         await person.wait(lambda: all(word in person.text for word in words), "all of it at once")
         await person.press("n")
         await person.rests()
@@ -56,7 +56,7 @@ def test_one_endless_line_pushes_nothing_out_of_sight(repo: Path, size: tuple[in
 
 def test_in_plain_it_stands_before_a_long_command_and_again_beside_the_choices() -> None:
     asked = p.QuestionAsked(
-        question="q", kind="approve", text="bash wants: rm", choices=(), detail=(*OWN, BETWEEN, *LONG.split("\n"))
+        question="q", kind="approve", text="Run: rm?", choices=(), detail=(*OWN, BETWEEN, *LONG.split("\n"))
     )
     lines = [line.text for line in question(asked)]
     own = [f"  {line}" for line in OWN]

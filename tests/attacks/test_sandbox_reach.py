@@ -14,7 +14,7 @@ from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.ports.ports import Finished
 from tests.attacks.world import make_repository, put
-from tests.looking import put_up_a_room
+from tests.looking import put_up_a_room_at_once
 from tests.tools.calling import Caller
 
 EXECUTE, COMMIT, NETWORK = Effect.EXECUTE, Effect.COMMIT, Effect.NETWORK
@@ -35,7 +35,7 @@ class Inside:
             processes = LocalProcesses(self.containment)
             try:
                 if self.kept:
-                    await put_up_a_room(processes, str(self.root), grant)
+                    await put_up_a_room_at_once(processes, str(self.root), grant)
                 return await processes.run(("bash", "-c", line), cwd=str(self.root), grant=grant, timeout=30)
             finally:
                 await processes.close()

@@ -19,7 +19,7 @@ from tests.surfaces.program import Program
 from tests.surfaces.tui.watching import Person, watch
 
 BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
-LEAVING = ("PATH=/usr/bin:/bin python3 x.py", "git config user.name X", "git worktree add ../wt", "sudo ls", "kill 1")
+LEAVING = ("git --git-dir=.git log", "git config user.name X", "git worktree add ../wt", "sudo ls", "kill 1")
 
 
 def said(repo: Path, line: str, sandbox: Sandbox) -> tuple[p.QuestionAsked, p.Recorded]:
@@ -41,7 +41,7 @@ def said(repo: Path, line: str, sandbox: Sandbox) -> tuple[p.QuestionAsked, p.Re
 @pytest.mark.parametrize("line", LEAVING)
 def test_a_line_that_leaves_the_sandbox_says_so_everywhere(repo: Path, line: str) -> None:
     asked, decided = said(repo, line, Sandbox.BWRAP)
-    assert f"access     {OUTSIDE}" in asked.detail
+    assert f"Access     {OUTSIDE}" in asked.detail
     assert any(OUTSIDE in shown.text for shown in question(asked))  # plain, and what follows a journal
     assert any(OUTSIDE in shown for shown in why(decided)[0])
     assert not any("network off" in shown for shown in (*asked.detail, *why(decided)[0]))
@@ -49,7 +49,7 @@ def test_a_line_that_leaves_the_sandbox_says_so_everywhere(repo: Path, line: str
 
 def test_without_a_sandbox_every_question_says_so(repo: Path) -> None:
     asked, decided = said(repo, "make test", Sandbox.NONE)
-    assert f"access     {UNCONTAINED}" in asked.detail and any(UNCONTAINED in shown for shown in why(decided)[0])
+    assert f"Access     {UNCONTAINED}" in asked.detail and any(UNCONTAINED in shown for shown in why(decided)[0])
 
 
 def test_in_a_partial_sandbox_it_says_what_is_open(repo: Path) -> None:
@@ -67,10 +67,10 @@ def test_what_is_typed_into_a_shell_outside_asks_and_says_so(repo: Path) -> None
             await driver.session.submit(p.Answer(question=found[-1].question, choice=choice))
         await driver.until_type(p.TurnFinished)
 
-    shell = call("bash", command="PATH=/usr/bin:/bin bash --norc", run_in_background=True, bash_id="one")
+    shell = call("bash", command="git --git-dir=.git log -1; bash --norc", run_in_background=True, bash_id="one")
     typed = call("write_to_shell", shell_id="one", content="touch made")
     drive(repo, run, ScriptedModel([[shell], [typed], "ok"]), person=True, axes=BUILD)
-    assert f"access     {OUTSIDE}" in found[1].detail
+    assert f"Access     {OUTSIDE}" in found[1].detail
     assert not (repo / "made").exists()
 
 
@@ -78,7 +78,7 @@ def test_the_screen_says_it(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.type("go")
         await person.asked()
-        await person.sees("access     outside the sandbox, with your rights")
+        await person.sees("Access     outside the sandbox, with your rights")
         assert "network off" not in person.text
         await person.press("n")
         await person.rests()

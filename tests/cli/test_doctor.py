@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from quintet.domain.tasks.task import TaskStatus
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from tests.engine.driving import Driver, drive
 from tests.engine.task_places import added, keep, keeping, page, todo
+from tests.loopback import Answer, serving
 from tests.surfaces.program import Program
 from tests.trusted import trust_now
 
@@ -242,3 +244,24 @@ def test_a_prompt_that_cannot_be_used_is_an_error(quintet: Program) -> None:
     assert (found["severity"], found["subject"], found["fixable"]) == ("error", "modes/build.md", False)
     assert "only the user does" in found["problem"]
     assert quintet.run("doctor").code == 1
+
+
+def test_a_model_without_its_key_and_a_local_server_that_is_down_are_found_at_once(quintet: Program) -> None:
+    with serving(lambda asked: Answer({}, status=401)) as up, socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()  # takes connections and never answers
+        quintet.settings(
+            '[routing]\nsmart = "far"\n'
+            '[models.far]\nbase_url = "https://far.example/v1"\nmodel = "m"\napi_key_env = "NO_SUCH_KEY"\n'
+            '[models.by_command]\nbase_url = "https://far.example/v1"\nmodel = "m"\napi_key_command = "pass key"\n'
+            f'[models.up]\nbase_url = "{up.url}/v1"\nmodel = "m"\n'
+            '[models.down]\nbase_url = "http://127.0.0.1:9/v1"\nmodel = "m"\n'
+            f'[models.silent]\nbase_url = "http://127.0.0.1:{silent.getsockname()[1]}/v1"\nmodel = "m"\n'
+        )
+        listed = quintet.run("doctor", "--json").json()
+    found = [(one["code"], one["subject"]) for one in listed if one["code"].startswith("MODEL_")]
+    down = [("MODEL_SERVER_DOWN", "down"), ("MODEL_SERVER_DOWN", "silent")]
+    assert found == [("MODEL_KEY_MISSING", "far"), *down]
+    (key,) = [one["problem"] for one in listed if one["code"] == "MODEL_KEY_MISSING"]
+    assert "routing: fast, smart, deep" in key and "NO_SUCH_KEY" in key
+    assert [one.method for one in up.asked] == ["GET"]  # nothing that costs

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import stat
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def test_a_model_named_by_its_provider_needs_no_settings(
     assert edited(quintet)
     assert not settings_file().exists()
     server = anthropic if name.startswith("anthropic") else ollama
-    assert {one.json["model"] for one in server.asked if one.method == "POST"} == {name.partition("/")[2]}
+    assert {one.json["model"] for one in server.asked if "/api/" not in one.path} == {name.partition("/")[2]}
 
 
 def test_a_model_named_by_its_provider_without_its_key_says_what_to_do(quintet: Program, anthropic: Server) -> None:
@@ -142,6 +143,41 @@ def test_an_offer_that_was_declined_is_not_made_again(quintet: Program, anthropi
     again.types("/quit")
     again.leaves()
     assert not settings_file().exists()
+
+
+# ── what an Ollama says of its models
+
+
+def test_the_window_of_a_local_model_is_what_its_server_says(quintet: Program, ollama: Server) -> None:
+    quintet.run("models", "use", "ollama").clean(0)
+    model = tomllib.loads(settings_file().read_text())["models"]["ollama"]
+    assert (model["model"], model["context_window"], model["vision"]) == ("qwen2.5-coder:7b", 32_768, False)
+    used = quintet.run("models", "use", "ollama", "llama3.2:latest").clean(0).out
+    model = tomllib.loads(settings_file().read_text())["models"]["ollama"]
+    assert (model["context_window"], model["vision"]) == (8192, True)
+    assert "llama3.2:latest cannot call tools" in used
+
+
+def test_what_a_local_model_is_loaded_with_counts_for_more_than_what_it_could_read(
+    quintet: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with provider(OLLAMAS, loaded={"qwen2.5-coder:7b": 4096}) as server:
+        monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
+        quintet.run("models", "use", "ollama").clean(0)
+    assert "context_window = 4096" in settings_file().read_text()
+
+
+@pytest.mark.parametrize("named", ["settings", "flag", "command"])
+def test_a_session_asks_a_local_server_for_the_window_nobody_has_set(
+    quintet: Program, ollama: Server, named: str
+) -> None:
+    if named == "settings":
+        table = f'base_url = "http://127.0.0.1:{ollama.port}/v1"\nmodel = "qwen2.5-coder:7b"'
+        quintet.settings(f'[routing]\nsmart = "box"\n[models.box]\n{table}\n')
+    flags = ("--model", "ollama/qwen2.5-coder:7b") if named == "flag" else ()
+    said = "/model ollama/qwen2.5-coder:7b\n/context\n" if named == "command" else "/context\n"
+    assert "of 32768" in quintet.run("--plain", *flags, stdin=said).clean(0).out
+    assert "/v1/chat/completions" not in ollama.paths
 
 
 # ── keys
@@ -268,6 +304,41 @@ def test_a_tier_that_does_not_answer_leaves_its_work_to_smart(
     assert "claude-opus" in done["notes"][0]
     assert "deep" not in settings_file().read_text()
     assert "sends your key to" in used.err
+
+
+# ── a model of a provider, named in passing
+
+
+def test_a_model_named_at_the_command_line_is_used_and_the_host_is_said_first(
+    quintet: Program, anthropic: Server
+) -> None:
+    key = {"ANTHROPIC_API_KEY": KEY}
+    done = quintet.run(*EDIT, "--model", f"anthropic/{CLAUDES[1]}", **key).clean(0)
+    assert f"sends your key to 127.0.0.1:{anthropic.port}" in done.err
+    assert {one.json["model"] for one in anthropic.asked} == {CLAUDES[1]}
+    notices = [row for row in quintet.journal() if row["type"] in ("noticed", "model_requested")]
+    assert notices[0]["code"] == "KEY_SENT"
+    assert edited(quintet)
+
+
+def test_a_model_named_in_a_session_is_used_and_the_host_is_said_first(quintet: Program, anthropic: Server) -> None:
+    name = f"anthropic/{CLAUDES[1]}"
+    said = f"/model {name}\nwhat does words do?\n"
+    done = quintet.run("--plain", stdin=said, ANTHROPIC_API_KEY=KEY).clean(0)
+    assert f"model {name}; sends your key to 127.0.0.1:{anthropic.port}" in done.out
+    assert {one.json["model"] for one in anthropic.asked} == {CLAUDES[1]}
+    assert {one.headers["x-api-key"] for one in anthropic.asked} == {KEY}
+    kinds = [row["type"] for row in quintet.journal()]
+    assert kinds.index("command_ran") < kinds.index("model_requested")
+    assert quintet.run("replay", quintet.sessions()[0]["session"]).code == 0
+    assert not settings_file().exists()
+
+
+def test_a_model_named_in_a_session_without_its_key_is_refused_at_once(quintet: Program, anthropic: Server) -> None:
+    done = quintet.run("--plain", stdin=f"/model anthropic/{CLAUDES[1]}\n/model antropic/x\n")
+    assert "ANTHROPIC_API_KEY is not set" in done.out
+    assert 'model "antropic/x": not one of builtin' in done.out
+    assert anthropic.asked == []
 
 
 # ── the how-to

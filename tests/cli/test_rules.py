@@ -37,9 +37,10 @@ def test_a_rule_is_added_listed_held_and_revoked(quintet: Program) -> None:
     )
     assert made["project"] == str(quintet.root)
     assert permitted(quintet, f"{TEST} -v") == ("allow", made["id"])
-    assert quintet.run("rules", "list", "--json").clean(0).json() == [made]
+    (listed,) = quintet.run("rules", "list", "--json").clean(0).json()
+    assert listed == {**made, "last_used": "", "used": 0}
     row = quintet.run("rules", "list").clean(0).out.splitlines()[1]
-    assert row.split() == [made["id"], "allow", "bash", *f"{TEST}*".split(), "build", str(quintet.root)]
+    assert row.split() == [made["id"], "allow", "bash", *f"{TEST}*".split(), "build", str(quintet.root), "never"]
     said = quintet.run("rules", "revoke", made["id"]).clean(0).out
     assert said == f"revoked {made['id']}: allow bash {TEST}* (build)\n"
     assert permitted(quintet, TEST) == ("ask", "")
@@ -64,7 +65,15 @@ def test_a_rule_holds_here_or_everywhere(quintet: Program, tmp_path: Path) -> No
         (("add", "allow", "bsh"), 2, "there is no tool bsh. Did you mean bash?"),
         (("add", "allow", "bash", "make*"), 2, "an allow rule names what it lifts: --effects build,network"),
         (("add", "allow", "bash", "make*", "--effects", "bild"), 2, "Did you mean build?"),
-        (("add", "allow", "bash", "rm*", "--effects", "destroy"), 2, "destroy always asks; no rule can lift that"),
+        (("add", "allow", "bash", "rm*", "--effects", "destroy"), 2, "one line as it is written or --prefix WORDS"),
+        (("add", "allow", "*", "rm x", "--effects", "destroy"), 2, "a rule with destroy is for one tool"),
+        (("add", "allow", "bash", "x", "--effects", "outside"), 2, "outside always needs approval; no rule can lift"),
+        (("add", "allow", "bash", "x", "--effects", "publish"), 2, "publish always needs approval; no rule can lift"),
+        (("add", "allow", "bash", "--prefix", "git", "--effects", "commit"), 2, "`git` cannot be a prefix"),
+        (("add", "allow", "bash", "--prefix", "npm", "--effects", "build"), 2, "`npm` cannot be a prefix"),
+        (("add", "allow", "bash", "x", "--prefix", "pytest", "--effects", "build"), 2, "instead of a pattern"),
+        (("add", "deny", "bash", "--prefix", "pytest"), 2, "--prefix is for `allow bash`"),
+        (("show", "rule-x"), 1, 'there is no rule that begins with "rule-x"'),
         (("revoke", "rule-x"), 1, 'there is no rule that begins with "rule-x"'),
         (("revoke", ""), 1, 'there is no rule that begins with ""'),
         (("revoke",), 2, "required: id"),
@@ -91,21 +100,72 @@ def test_a_person_says_always_and_is_not_asked_again(quintet: Program, model: Mo
     model(call("bash", command=TEST), Reply(text="one"), call("bash", command=TEST), Reply(text="two"))
     terminal = quintet.plain(*BUILD)
     terminal.types("test it")
-    terminal.sees(f"bash wants: {TEST}", f"always     bash {TEST}, unasked in this project until you revoke it")
-    terminal.sees("[y] once   [a] always here   [n] no")
+    terminal.sees(f"Run: {TEST}?", "Always     in this project, until `quintet rules revoke`")
+    terminal.sees("[y] yes   [s] yes, for this session   [a] always here: this line")
+    terminal.sees("[t] go on in profile trusted   [n] no   [e] no, with feedback")
     terminal.types("a")
     terminal.sees(f"rule     allow bash {TEST} (build) · quintet rules revoke rule-", "one", "› ")
     terminal.types("test it again")
     assert "[y]" not in terminal.sees("two", "› ")
 
 
+def test_a_prefix_is_added_explained_used_and_revoked(quintet: Program, model: Model) -> None:
+    add = ("rules", "add", "allow", "bash", "--prefix", "make test", "--effects", "build", "--reason", "often")
+    rule = quintet.run(*add).clean(0).out.strip()
+    assert permitted(quintet, "make test -k") == ("allow", rule)
+    assert permitted(quintet, "make test all") == ("ask", "")
+    said = quintet.run("rules", "show", rule).clean(0).out
+    assert f"{rule}  allow bash make test … (build)" in said and "never in this project" in said
+    assert "begins with `make test`" in said and "often" in said and f"quintet rules revoke {rule}" in said
+    model(call("bash", command="make test"), Reply(text="ok"))
+    quintet.run("-p", "go", *BUILD)
+    (listed,) = quintet.run("rules", "list", "--json").clean(0).json()
+    assert listed["used"] == 1 and listed["last_used"] > listed["created"]
+    assert "(1 time in this project)" in quintet.run("rules", "show", rule[:8]).clean(0).out
+    assert quintet.run("rules", "revoke", rule).clean(0).out == f"revoked {rule}: allow bash make test … (build)\n"
+    assert permitted(quintet, "make test") == ("ask", "")
+
+
+def test_what_cannot_be_taken_back_may_be_a_rule_for_that_line(quintet: Program) -> None:
+    rule = quintet.run("rules", "add", "allow", "bash", "shred x", "--effects", "destroy").clean(0).out.strip()
+    assert permitted(quintet, "shred x") == ("allow", rule)
+    assert permitted(quintet, "shred y") == ("ask", "")
+
+
+def test_rules_of_a_session_are_listed_and_end_with_it(quintet: Program, model: Model) -> None:
+    model(call("bash", command=TEST), Reply(text="one"))
+    terminal = quintet.plain(*BUILD)
+    terminal.types("test it")
+    terminal.sees("[s] yes, for this session")
+    terminal.types("s")
+    terminal.sees(f"rule     allow bash {TEST} (build) · for this session", "one", "› ")
+    terminal.types("/quit")
+    assert quintet.run("rules", "list", "--json").clean(0).json() == []
+    (held,) = quintet.run("rules", "list", "--session", "--json").clean(0).json()
+    assert held["session"].startswith("q5-") and held["pattern"] == TEST
+    assert held["session"] in quintet.run("rules", "show", held["id"]).clean(0).out
+    assert "and ends with it" in quintet.run("rules", "revoke", held["id"]).clean(2).err
+    assert permitted(quintet, TEST) == ("ask", "")
+
+
+def test_rules_of_the_version_before_are_read(quintet: Program) -> None:
+    rules_file().parent.mkdir(parents=True)
+    rules_file().write_text(
+        '[{"id": "rule-1", "verdict": "allow", "tool": "bash", "pattern": "make all", "effects": ["build"], '
+        f'"project": "{quintet.root}", "created": "2026-01-01T00:00:00Z"}}]'
+    )
+    assert permitted(quintet, "make all") == ("allow", "rule-1")
+
+
 def test_a_refused_line_gives_its_reason_once(quintet: Program) -> None:
     terminal = quintet.plain()
     terminal.sees("› ")
     terminal.types("! cat .env")
+    terminal.confirms("s")
     said = terminal.sees("blocked", "› ")
     assert said.count("it may hold secrets") == 1
-    terminal.types("! rm tally/count.py")
+    terminal.types("! shred -u tally/count.py")
+    terminal.confirms("s")
     terminal.sees("[n] no")
     terminal.types("n")
     assert terminal.sees("blocked", "› ").count("the user said no") == 1

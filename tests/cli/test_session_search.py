@@ -106,7 +106,7 @@ def test_calls_files_answers_and_reports_are_found_and_outputs_are_not(quintet: 
     assert [hit["what"] for hit in found(quintet, "review.md")] == ["report"]
     assert [hit["what"] for hit in found(quintet, "eternity")] == ["you"]
     assert {hit["what"] for hit in found(quintet, "first price")} == {"said", "answer"}
-    assert [hit["what"] for hit in found(quintet, "wants: git push")] == ["question"]
+    assert [hit["what"] for hit in found(quintet, "Run: git push")] == ["question"]
     assert found(quintet, "needle") == []
 
 

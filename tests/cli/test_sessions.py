@@ -130,7 +130,7 @@ def test_s4_the_tour_plans_builds_and_verifies_and_says_what_to_type_next(quinte
         'verified create the file CHANGES.md with "slugify is to_slug now"',
         "done     3 of 3 tasks done · 4 units",
         "Tests passed",
-        "not run  bash git push --force",
+        "Skipped: git push --force publishes, which always needs approval",
         "quintet why",
         "quintet sessions list",
         "Next",

@@ -143,7 +143,32 @@ SHELL_LINES = {"bash", "write_to_shell", "TodoVerify", "deploy"}  # tools whose 
 
 SERVERS_CALLS = {"mcp_tool"}  # tools by which another program does what it likes: asked, unless a rule names it
 
+# What code that nobody read may be given without more approval than a program needs.
+THE_PROJECT_ALONE = {"read", "fetch", "edit", "execute", "build"}
+
 Dials = tuple[str, str, str, str, str]
+
+
+def settled(
+    effects: frozenset[str],
+    sandbox: str,
+    *,
+    opaque: bool,
+    deletes: bool,
+    destroys: bool,
+    kept: bool,
+    denied: bool,
+) -> frozenset[str]:
+    """What a line that counts as destroy counts as in its sandbox, and with what it deletes kept or not.
+
+    `denied`: a deny rule on shell lines exists, which code that nobody read could get round.
+    """
+    if sandbox != "bwrap" or destroys or not (opaque or deletes) or (deletes and not kept):
+        return effects
+    needs = effects - {"destroy"}
+    if opaque and (denied or needs - THE_PROJECT_ALONE):
+        return effects
+    return needs | ({"edit"} if deletes else set()) | ({"execute"} if opaque else set())
 
 
 def shown(tool: str, dials: Dials) -> bool:

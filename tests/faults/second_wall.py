@@ -18,7 +18,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.looking import put_up_a_room
+from tests.looking import put_up_a_room_at_once
 
 from quintet.adapters.processes.processes import LocalProcesses
 from quintet.adapters.sandbox import contain
@@ -94,9 +94,10 @@ class Field:
         shutil.rmtree(self.project, ignore_errors=True)
         shutil.copytree(self._template, self.project, symlinks=True)
 
-    def state(self, roots: Sequence[str] = ()) -> dict[str, str]:
-        """Everything that a command which may write in `roots` may not change."""
-        guarded = [self.project / name for name in (".git", ".quintet")] if roots else [self.project]
+    def state(self, roots: Sequence[str] = (), *, commits: bool = False) -> dict[str, str]:
+        """Everything that a command which may write in `roots`, or the repository, may not change."""
+        own = (".git/hooks", ".git/config", ".git/info") if commits else (".git",)
+        guarded = [self.project / name for name in (*own, ".quintet")] if roots else [self.project]
         seen = {str(file): _hash(file) for place in (self.sibling, self.home, *guarded) for file in _files(place)}
         return seen | {path: _hash(Path(path)) for path in MACHINE if os.path.exists(path)}
 
@@ -119,17 +120,18 @@ class Field:
         self.reset()
         grant = grant or Grant((Effect.EXECUTE,), (str(self.project),))
         line = line.replace("/outside", str(self.sibling))
-        before, started = self.state(grant.write_roots), time.time() - time.monotonic()
+        commits = Effect.COMMIT in grant.effects
+        before, started = self.state(grant.write_roots, commits=commits), time.time() - time.monotonic()
         processes = self._processes()
         try:
             if kept:
-                await put_up_a_room(processes, str(self.project), grant)
+                await put_up_a_room_at_once(processes, str(self.project), grant)
             done = await processes.run(("bash", "-c", line), cwd=str(self.project), grant=grant, timeout=seconds)
         except ToolFailed as error:
             return f"the sandbox failed: {error}"
         finally:
             await processes.close()
-        after = self.state(grant.write_roots)
+        after = self.state(grant.write_roots, commits=commits)
         changed = [path for path in {**before, **after} if before.get(path) != after.get(path)]
         found = [f"changed {path}" for path in changed]
         found += ["read a secret"] if SECRET in done.output else []
@@ -168,7 +170,8 @@ class Field:
 
 
 def _files(place: Path) -> Iterable[Path]:
-    return (file for file in place.rglob("*") if file.is_file() and not file.is_symlink())
+    found = [place] if place.is_file() else place.rglob("*")
+    return (file for file in found if file.is_file() and not file.is_symlink())
 
 
 def _hash(file: Path) -> str:

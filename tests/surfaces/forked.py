@@ -50,7 +50,7 @@ IMPORTED = (
     "quintet.adapters.sandbox.landlock",
     "quintet.adapters.shell_grammar.parse",
 )
-HEAVY = ("mcp", "quintet.features.mcp.connection")  # only where its extra is installed
+HEAVY = ("mcp", "quintet.features.mcp.connection")  # only where its extra is installed, and the feature there
 MOST_BYTES = 1_000_000  # of a request: its words and its environment
 
 
@@ -134,7 +134,8 @@ def _readable(file: BinaryIO | Any, seconds: float) -> bool:
 
 def serve(requests: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     """Forks for each request, and tells of its end. Returns in the fork, with its request; or when no more can come."""
-    for name in (*IMPORTED, *(HEAVY if importlib.util.find_spec("mcp") else ())):
+    heavy = importlib.util.find_spec("mcp") and importlib.util.find_spec("quintet.features.mcp")
+    for name in (*IMPORTED, *(HEAVY if heavy else ())):
         importlib.import_module(name)
     gc.freeze()
     with selectors.DefaultSelector() as selector:

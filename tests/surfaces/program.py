@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -160,6 +161,12 @@ class Terminal:
 
     def types(self, line: str) -> None:
         self.child.sendline(line)
+
+    def confirms(self, answer: str = "y") -> None:
+        """Answers the question about an own line, not so fast that it could have come with the line."""
+        self.sees("Run this line with your rights", "n no")
+        time.sleep(0.6)
+        self.types(answer)
 
     def interrupts(self) -> None:
         self.child.sendintr()

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -109,29 +110,47 @@ def test_swe_keeps_the_run_to_its_phases(quintet: Program, model: Model) -> None
     assert events["tool_finished"]["content"].startswith("bash is not in SWE phase localization")
 
 
+NOT_RENAMED = (Reply(text="NEEDS_WORK\nno"), Reply(text="It is not renamed."), Reply(text="NEEDS_WORK\nno"))
+
+
 @pytest.mark.parametrize("output", ["text", "json", "stream-json"])
 def test_stdout_holds_nothing_but_the_answer_when_a_run_is_blocked(quintet: Program, model: Model, output: str) -> None:
-    model(*EDIT)
+    model(*EDIT, *NOT_RENAMED)
     done = quintet.run("-p", "rename it", "--permission-profile", "normal", "--output-format", output).clean(3)
     if output == "text":
-        assert done.out == ""
+        assert done.out == "It is not renamed.\n"
     else:
         assert done.lines()[-1]["status"] == "blocked"
         assert done.lines()[-1]["exit_code"] == 3
     if output != "stream-json":
-        assert "not run  Edit tally/count.py" in done.err
-        assert "in chat every change asks" in done.err
-        assert done.err.count("nobody is attached") == 1
+        assert "Skipped: Edit tally/count.py needs approval (in chat every change needs approval)" in done.err
+        assert done.err.count("Skipped: ") == 1
     assert "def words" in (quintet.root / "tally/count.py").read_text()
 
 
+def test_a_models_failure_is_said_once(quintet: Program, model: Model) -> None:
+    model(Reply(status=401, body='{"error": {"message": "no such key"}}'))
+    done = quintet.run("-p", "hello").clean(1)
+    assert done.err.count("401") == 1
+
+
+def test_the_how_to_shows_the_events_that_come(quintet: Program) -> None:
+    page = (Path(__file__).parents[2] / "docs/howto/script-it.md").read_text()
+    done = quintet.run("-p", "find words", "--output-format", "stream-json").clean(0)
+    types = [line["type"] for line in done.lines()]
+    assert "| jq -r .type\n" + "\n".join(types) + "\n```" in page
+    assert f'"turns": {types.count("model_requested")},' in page
+    decided = [line for line in done.lines() if line["type"] == "call_decided"]
+    assert all(f"\t{line['tool']}\t{line['verdict']}\t{line['reason']}\n" in page for line in decided)
+
+
 def test_a_blocked_call_can_be_asked_why(quintet: Program, model: Model) -> None:
-    model(*EDIT)
+    model(*EDIT, *NOT_RENAMED)
     quintet.run("-p", "rename it", "--permission-profile", "normal").clean(3)
     decided = quintet.events("call_decided")[-1]
     why = quintet.run("why", str(decided["seq"])).clean(0).out
     assert "not run  Edit  tally/count.py" in why
-    assert "in chat every change asks: edit" in why
+    assert "in chat every change needs approval" in why
     assert "chat │ autonomous │ normal │ smart  (headless)" in why
     assert quintet.run("why", str(decided["seq"]), "--json").clean(0).json() == decided
 
@@ -235,7 +254,7 @@ def test_a_command_runs_without_a_model_and_says_what_it_did(quintet: Program) -
 def test_a_persons_own_shell_line_goes_through_the_gate(quintet: Program) -> None:
     assert quintet.run("-p", "! git status --short --branch").clean(0).out == "## main\nexit 0\n"
     done = quintet.run("-p", "! git push --force", "--permission-profile", "unrestricted", "--mode", "build").clean(3)
-    assert "publish always asks" in done.err
+    assert "git push --force publishes, which always needs approval" in done.err
 
 
 # ── sessions
@@ -348,3 +367,94 @@ def test_an_input_that_a_hook_holds_back_is_blocked_and_never_reaches_the_model(
     assert server.server.requests == []
     result = quintet.run("-p", "hi", "--output-format", "json").clean(3).json()
     assert (result["status"], result["error"]["code"], result["exit_code"]) == ("blocked", "NOT_BEGUN", 3)
+
+
+# ── calls that nobody can approve
+
+PUSH = call("bash", command="git push --force")
+AROUND = (
+    PUSH,
+    call("bash", command="curl https://example.org/x"),
+    call("bash", command="touch /opt/made-by-quintet"),
+    call("Write", file_path="one.txt", content="1\n"),
+    Reply(text="Written."),
+    Reply(text="DONE\none.txt is there"),
+)
+HELD_UP = (PUSH, *(Reply(text="It is not pushed."), Reply(text="NEEDS_WORK\nnot pushed")) * 2)
+PUBLISHES = "Skipped: git push --force publishes, which always needs approval, and this run is non-interactive."
+
+
+@pytest.mark.parametrize("output", ["text", "json", "stream-json"])
+def test_a1_refused_three_things_it_finds_another_way_and_delivers(quintet: Program, model: Model, output: str) -> None:
+    model(*AROUND)
+    done = quintet.run("-p", "write one.txt", *BUILD, "--output-format", output).clean(0)
+    assert (quintet.root / "one.txt").exists()
+    if output == "text":
+        assert done.out == "Written.\n"
+    else:
+        result = done.lines()[-1]
+        assert (result["status"], result["delivery_state"], result["exit_code"]) == ("done", "DONE", 0)
+        lines = ["git push --force", "curl https://example.org/x", "touch /opt/made-by-quintet"]
+        assert [(call["tool"], call["line"]) for call in result["skipped"]] == [("bash", line) for line in lines]
+        assert result["skipped"][0]["reason"] == "publishing always needs approval (git push: publishes by force)"
+        assert "publish" in result["skipped"][0]["effects"]
+    if output != "stream-json":
+        told = [line for line in done.err.splitlines() if line.startswith("Skipped: ")]
+        assert len(told) == 3 and told[0].startswith(PUBLISHES)
+    shown = quintet.run("sessions", "show", quintet.sessions()[0]["session"]).clean(0).out
+    assert "skipped  3 calls" in shown and f"  {PUBLISHES}" in shown
+    assert quintet.run("status", "--json").clean(0).json()["skipped"] == 3
+    assert "3 calls that nobody could approve" in quintet.run("status").clean(0).out
+
+
+@pytest.mark.parametrize("output", ["text", "json", "stream-json"])
+@pytest.mark.parametrize("control", ["assisted", "autonomous"])
+def test_a1_what_cannot_do_without_the_call_exits_3_and_says_which(
+    quintet: Program, model: Model, output: str, control: str
+) -> None:
+    model(*HELD_UP)
+    dials = ("--mode", "build", "--permission-profile", "trusted", "--control", control)
+    done = quintet.run("-p", "push it", *dials, "--output-format", output).clean(3)
+    if output == "text":
+        assert done.out == "It is not pushed.\n"
+        assert "not delivered: not pushed" in done.err
+        assert (
+            "blocked: 1 call skipped" in done.err and "git push --force: publishing always needs approval" in done.err
+        )
+    else:
+        result = done.lines()[-1]
+        assert (result["status"], result["delivery_state"], result["exit_code"]) == ("blocked", "NEEDS_WORK", 3)
+        assert "git push --force" in result["reason"] and len(result["skipped"]) == 1
+
+
+def test_a1_the_flag_that_would_have_let_it_run_is_named(quintet: Program, model: Model) -> None:
+    model(call("bash", command="python3 -m pytest"), *(Reply(text="Not run."), Reply(text="NEEDS_WORK\nnot run")) * 2)
+    done = quintet.run("-p", "run the tests", *BUILD).clean(3)
+    assert "non-interactive. To allow it: --permission-profile trusted" in done.err
+    assert done.err.splitlines()[-1].endswith("To allow python3 -m pytest: --permission-profile trusted")
+
+
+def test_a1_a_model_that_probes_fifty_lines_ends_blocked(quintet: Program, model: Model) -> None:
+    model(*(call("bash", command=f"git push origin b{number}") for number in range(50)))
+    done = quintet.run("-p", "push it", *BUILD, "--output-format", "json").clean(3)
+    result = done.json()
+    assert result["status"] == "blocked" and result["reason"].startswith("3 calls of the same kind skipped")
+    assert len(result["skipped"]) == 3
+
+
+def test_a_blocked_session_is_resumed_with_another_dial(quintet: Program, model: Model) -> None:
+    tests = call("bash", command="python3 -m unittest")
+    lost = (Reply(text="Not run."), Reply(text="NEEDS_WORK\nnot run"))
+    model(tests, *lost, *lost, tests, Reply(text="They ran."))
+    quintet.run("-p", "run the tests", *BUILD).clean(3)
+    done = quintet.run(
+        "-p", "again", "--resume", "--permission-profile", "trusted", "--output-format", "json", "--control", "assisted"
+    )
+    assert done.json()["skipped"] == [] and done.json()["status"] != "blocked"
+    assert quintet.run("status", "--json").clean(0).json()["skipped"] == 0
+
+
+def test_a_result_without_skipped_calls_says_so(quintet: Program, model: Model) -> None:
+    model(Reply(text="Two."))
+    assert quintet.run("-p", "how many?", "--output-format", "json").clean(0).json()["skipped"] == []
+    assert "could approve" not in quintet.run("status").clean(0).out

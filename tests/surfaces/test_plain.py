@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +62,21 @@ def test_an_unknown_command_is_answered_with_the_nearest_and_no_model_hears_of_i
     assert server.server.requests == []
 
 
+def test_a_picture_from_elsewhere_is_taken_when_its_path_is_typed_and_not_from_a_pipe(
+    quintet: Program, model: Model, tmp_path: Path
+) -> None:
+    (tmp_path / "shot.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
+    model(Reply(text="A dot."), Reply(text="Nothing."))
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.types(f"what is in {tmp_path}/shot.png ?")
+    terminal.sees(f"shown to the model: {tmp_path}/shot.png", "A dot.")
+    terminal.types("/quit")
+    terminal.leaves()
+    done = quintet.run("--plain", stdin=f"what is in {tmp_path}/shot.png ?\n").clean(0)
+    assert "not shown to the model" in done.out + done.err
+
+
 # ── questions
 
 
@@ -73,10 +89,10 @@ def test_in_chat_an_edit_is_made_only_after_a_yes(
     server = model(*EDIT)
     terminal = quintet.plain()
     terminal.types("rename it")
-    terminal.sees("Edit wants: tally/count.py", "why asked", "in chat every change asks", "[y] once", "[n] no")
+    terminal.sees("Edit tally/count.py?", "Reason", "in chat every change needs approval", "[y] yes", "[n] no")
     assert "def words" in (quintet.root / COUNT).read_text()
     terminal.types("perhaps")
-    terminal.sees("Edit wants: tally/count.py", "[n] no")
+    terminal.sees("Edit tally/count.py?", "[n] no")
     terminal.types(typed)
     terminal.sees(answer, "› ")
     assert word in (quintet.root / COUNT).read_text()
@@ -146,6 +162,7 @@ def test_ctrl_c_ends_the_command_that_runs(quintet: Program) -> None:
     (quintet.root / "slow.mk").write_text(f"all:\n\t@echo go > ready; sleep {long}\n")
     terminal = quintet.plain("--mode", "build", "--permission-profile", "trusted")
     terminal.types("! make -f slow.mk")
+    terminal.confirms()
     (quintet.root / "ready").read_text()
     terminal.interrupts()
     terminal.sees("interrupted", "› ")
@@ -279,7 +296,7 @@ def test_piped_input_is_taken_line_by_line_to_its_end(quintet: Program) -> None:
 def test_piped_input_has_nobody_to_ask_so_nothing_is_changed(quintet: Program, model: Model) -> None:
     model(*EDIT)
     done = quintet.run("--plain", "--permission-profile", "normal", stdin="rename it\n").clean(0)
-    assert "nobody is attached to ask" in done.out
+    assert "Skipped: Edit tally/count.py needs approval" in done.out
     assert "def words" in (quintet.root / COUNT).read_text()
 
 
@@ -315,7 +332,7 @@ def test_a_resumed_session_shows_the_question_it_stands_at(quintet: Program, mod
     first.types("rename it")
     first.sees("[n] no")
     second = quintet.plain("--resume")
-    second.sees("Edit wants: tally/count.py", "[n] no")
+    second.sees("Edit tally/count.py?", "[n] no")
     second.types("y")
     first.sees("Renamed.")
     assert "def tokens" in (quintet.root / COUNT).read_text()

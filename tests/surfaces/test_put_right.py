@@ -66,6 +66,7 @@ def test_plain_tells_once_for_a_model_and_once_for_a_line_of_your_own(planting: 
     taken_back(planting, shown)
     (planting.root / ".mcp.json").unlink()
     terminal.types("!python3 gen.py && false")
+    terminal.confirms("s")
     shown = terminal.sees("exit 1", "\n› ")
     assert shown.count("kept out of the project") == 1
     assert shown.count("exit 1") <= 2  # of the call, and of its output
@@ -75,6 +76,7 @@ def test_the_output_of_a_line_of_your_own_that_fails_is_shown_once(quintet: Prog
     terminal = quintet.plain("--mode", "build", "--permission-profile", "trusted")
     terminal.sees("› ")
     terminal.types("!ls nothing-of-this-name")
+    terminal.confirms()
     assert terminal.sees("No such file", "\n› ").count("No such file") == 1
 
 

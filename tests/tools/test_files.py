@@ -263,3 +263,12 @@ def test_a_write_that_fails_leaves_nothing_behind(tools: Caller, tmp_path: Path)
     assert "tally" in tools.fails("Write", file_path="tally", content="x")
     assert tools.fails("Write", file_path="tally/count.py/below.txt", content="x")
     assert sorted(path.name for path in tools.root.rglob("*")) == before
+
+
+def test_write_of_what_is_there_already_is_no_change(tools: Caller) -> None:
+    tools("Write", file_path="same.txt", content="a\n")
+    before = (tools.root / "same.txt").stat().st_mtime_ns
+    again = tools("Write", file_path="same.txt", content="a\n")
+    assert (again.changed, again.content) == ((), "nothing changed: same.txt has this content already")
+    assert (tools.root / "same.txt").stat().st_mtime_ns == before
+    assert tools("Write", file_path="empty.txt", content="").changed == ("empty.txt",)

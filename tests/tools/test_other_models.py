@@ -1,15 +1,12 @@
 """Asking other models: one question, one answer, and images that are images."""
 
 import base64
-import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from quintet.domain.base.errors import ModelRateLimited, ModelUnreachable
 from quintet.domain.permission.gate import Verdict
-from quintet.domain.turn.messages import EndPart, Finish, Image, Request, Role, TextPart, Usage
+from quintet.domain.turn.messages import EndPart, Finish, Image, Role, TextPart, Usage
 from quintet.testing import ScriptedModel
 from tests.documents import pdf
 from tests.tools.calling import Caller
@@ -116,50 +113,3 @@ def test_a_model_that_fails_is_tried_again_and_then_said(repo: Path) -> None:
     tools = Caller(repo, model=ScriptedModel([slow, "at last", down]))
     assert tools.ok("ask_smart_friend", question="?") == "at last"
     assert tools.fails("ask_smart_friend", question="?") == "builtin did not answer: nobody there\nstart the server"
-
-
-# ── the librarian's answers
-
-
-@pytest.fixture
-def shelf(repo: Path, tmp_path: Path) -> Path:
-    from tests.features.library.test_tools import put
-
-    put(repo, tmp_path, "whales.pdf", pdf(["Whales are mammals.", "Whales sing. " * 30], "On Whales"))
-    return repo
-
-
-def test_an_answer_is_made_from_the_passages_and_its_citations_are_checked(shelf: Path) -> None:
-    model = ScriptedModel(["They sing [1, p. 2], for they are mammals [1, p. 1] and not fish [4, p. 9]."])
-    result = Caller(shelf, model=model)("librarian", action="answer", query="Do whales sing?")
-    told = json.loads(result.content)
-    assert told["citations"] == [{"document": 1, "title": "On Whales", "page": page} for page in (2, 1)]
-    assert "It also cites [4, p. 9], which it was not given" in told["answer"]
-    assert told["actions_taken"] == ["searched for Do whales sing?", "asked builtin with 2 passages"]
-    assert [one.route for one in result.consulted] == ["smart"]
-    page, question, _ = asked(model)
-    assert "from nothing else" in page
-    assert question.startswith("Question: Do whales sing?\n\nPassages:\n\n[1, p. ")
-    assert "[1, p. 1] On Whales\nWhales are mammals." in question
-
-
-def test_an_answer_without_a_model_is_the_passages_said_as_such(shelf: Path) -> None:
-    told = json.loads(Caller(shelf).ok("librarian", action="answer", query="Do whales sing?"))
-    assert told["answer"].startswith("No language model is configured: these are the passages that fit best")
-    assert [place["page"] for place in told["citations"]] == [2, 1]
-    down = ModelUnreachable("nobody there")
-    down.retryable = False
-    failing = Caller(shelf, model=ScriptedModel([down]))
-    told = json.loads(failing.ok("librarian", action="answer", query="Do whales sing?"))
-    assert told["answer"].startswith("No model answered (builtin did not answer: nobody there)")
-    assert len(told["excerpts"]) == 2
-
-
-def test_an_answer_that_cites_nothing_is_said_to_and_nothing_found_asks_nobody(shelf: Path) -> None:
-    def unasked(request: Request) -> str:
-        raise AssertionError(request)
-
-    tools = Caller(shelf, model=ScriptedModel(["I do not know.", unasked]))
-    told = json.loads(tools.ok("librarian", action="answer", query="whales"))
-    assert (told["citations"], told["answer"]) == ([], "I do not know.\n(It cites no passage.)")
-    assert "No page" in json.loads(tools.ok("librarian", action="answer", query="volcano"))["answer"]

@@ -1,10 +1,14 @@
 """What a model gets wrong in a call comes back as a result it can act on."""
 
-import pytest
+import json
 
-from quintet.app.tool_registry import ALL
+import pytest
+from msgspec import structs
+
+from quintet.app.tool_registry import ALL, tools_for
 from quintet.domain.dials.axes import Axes, PermissionProfile, WorkMode
 from quintet.domain.permission.gate import Verdict
+from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.turn.toolbox import Prepared
@@ -75,3 +79,18 @@ def test_a_tool_above_the_profile_is_hidden_and_denied_when_called(tools: Caller
     assert {"Read", "grep", "git_status"} <= shown
     assert not {"Edit", "Write"} & shown
     assert tools.verdict("Write", axes, file_path="new.txt", content="x") is Verdict.DENY
+
+
+def test_schemas_are_plain_json_as_they_are_sent() -> None:
+    specs = tools_for(Settings()).values()
+    assert len(specs) > 70
+    for spec in specs:
+        shown = spec.shown().parameters
+        assert json.loads(json.dumps(shown)) == shown, spec.name
+
+
+def test_a_tuple_in_a_schema_is_sent_as_an_array() -> None:
+    spec = next(iter(tools_for(Settings()).values()))
+    tuples = {"type": "object", "properties": {"a": {"enum": ("x", "y")}}, "required": ("a",)}
+    shown = structs.replace(spec, schema=lambda: tuples).shown().parameters
+    assert shown == {"type": "object", "properties": {"a": {"enum": ["x", "y"]}}, "required": ["a"]}

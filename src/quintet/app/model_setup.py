@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from quintet.adapters.files.paths import Places
-from quintet.adapters.models import discovery, setup_state
+from quintet.adapters.models import discovery, ollama, setup_state
 from quintet.adapters.models.keys import Key
 from quintet.adapters.models.model_list import listed_models
 from quintet.adapters.models.registry import make_model
@@ -139,8 +139,8 @@ def decide(wanted: WantedModel, listed: Sequence[ListedModel]) -> ProposedModels
         return ProposedModels(wanted.model, wanted.model, wanted.model)
     choice = presets.choose(preset, listed)
     if choice is None:
-        if preset.local:
-            todo = "ollama pull qwen3-coder" if preset.name == "ollama" else f"load one there ({preset.starts})"
+        if preset.server:
+            todo = "ollama pull qwen3-coder" if preset.name == "ollama" else f"load one there ({preset.server.starts})"
             raise UsageError(f"{preset.title} runs, and has no model.", hint=f"Get one first: {todo}")
         raise UsageError(
             f"Name the model: quintet models use {preset.name} MODEL",
@@ -172,6 +172,8 @@ async def connect(places: Places, wanted: WantedModel, tell: Tell = lambda text:
     elif wanted.model and listed and not presets.has_model(listed, wanted.model):
         close = connecting.unknown_model(wanted.preset, wanted.model, [model.id for model in listed])
         notes.append(f"{wanted.preset.title} does not list {wanted.model}. {close}")
+    if wanted.preset.name == ollama.PRESET.name:
+        notes += await asyncio.to_thread(_ask_ollama, reached, tables)
     where = await asyncio.to_thread(_written, places, wanted, reached, tables, routing)
     setup_state.keep_tests([one for one in tests if one["name"] in tables], SystemClock().now())
     key = where or reached.key_from
@@ -199,6 +201,17 @@ def _tables(
         if use in wanted.routes:
             routing[use] = name
     return tables, {use: routing[use] for use in MODEL_MODES if use in routing}
+
+
+def _ask_ollama(reached: Reached, tables: dict[str, dict[str, Any]]) -> list[str]:
+    """Put what the server says of its models into their tables; what a person should know of them."""
+    notes = []
+    for table in tables.values():
+        facts = ollama.model_facts(reached.base_url, table["model"], reached.key)
+        table |= facts.table
+        if facts.tools is False:
+            notes.append(f"{table['model']} cannot call tools: it answers questions and changes nothing.")
+    return notes
 
 
 def _said(model: ListedModel) -> dict[str, Any]:

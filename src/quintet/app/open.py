@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import sys
 import traceback
@@ -11,6 +10,8 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
+
+from msgspec import structs
 
 from quintet.adapters import sandbox
 from quintet.adapters.agents.agents_md import head_page, nested_pages
@@ -21,6 +22,8 @@ from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.files.state_files import Artifacts
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.git_folders import branch_name
+from quintet.adapters.models import ollama
+from quintet.adapters.models.registry import direct_settings
 from quintet.adapters.processes.background_shells import BackgroundShells
 from quintet.adapters.processes.processes import LocalProcesses, ShellHooks
 from quintet.adapters.processes.system import RandomIds, SystemClock, process_start
@@ -30,13 +33,14 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
 from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
 from quintet.adapters.sqlite.store import SqliteStore
+from quintet.app.input_images import InputImages
 from quintet.app.machine_parts import find_ripgrep
 from quintet.app.models import SessionModels
 from quintet.app.opening_notes import opening_notes, sound_agents
 from quintet.app.prompts import own_prompts
 from quintet.app.services import Opening, Services, feature_commands
 from quintet.app.tool_registry import tools_for
-from quintet.domain.base.errors import NotFound, StoreDamaged, ToolFailed, UsageError
+from quintet.domain.base.errors import NotFound, StoreDamaged, UsageError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
 from quintet.domain.input.slash_line import CommandLine, format_command
@@ -44,11 +48,9 @@ from quintet.domain.journal.protocol import Event, Noticed, ReasoningSwitched
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.models.known import resolved
 from quintet.domain.permission.gate import Terms
-from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Agents, Clock, Ids, Lease, Model, Repository, ShellGrammar, Workbench
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.agent_pages import AgentsPage
-from quintet.domain.turn.messages import KeptImage
 from quintet.domain.turn.surroundings import Surroundings
 from quintet.engine.replay.record import header, recorded
 from quintet.engine.replay.recorder import Recorder
@@ -61,7 +63,6 @@ from quintet.engine.turn.toolbox import ToolAccess, Toolbox
 from quintet.features.registry import features
 from quintet.package import load
 from quintet.tools.images import FOLDER as IMAGES
-from quintet.tools.images import IMAGE_BYTES, kept_image
 from quintet.tools.meta import finish_step
 
 if TYPE_CHECKING:
@@ -159,6 +160,7 @@ def make_core(
     clock: Clock | None = None,
     ids: Ids | None = None,
 ) -> Core:
+    loaded = structs.replace(loaded, settings=ollama.filled(loaded.settings))
     settings = resolved(loaded.settings)
     terms = make_terms(places, loaded.settings)
     containment = make_containment(places, loaded.settings, terms)
@@ -186,6 +188,7 @@ def make_core(
     def crashed(error: BaseException) -> None:
         log_crash(places, error, vault.text)
 
+    images = InputImages(places, files, bench)
     artifacts = Artifacts(places.runs)
     checkpoints = ShadowCheckpoints(places.checkpoints, places.root, terms.protection)
     core = Core(
@@ -205,7 +208,7 @@ def make_core(
         ),
         checkpoints=checkpoints,
         turn=TurnParts(
-            models=ModelAccess(settings, models.get),
+            models=ModelAccess(settings, models.get, direct=direct_settings),
             toolbox=Toolbox(
                 {**tools_for(loaded.settings), finish_step.name: finish_step, **(own.specs if own else {})},
                 ToolAccess(bench, rule_book, vault, crashed),
@@ -217,7 +220,8 @@ def make_core(
             rule_book=rule_book,
             repository=cast(Repository, Late("app.late_parts:repository", services.opening)),
             hook_runner=ShellHooks(loaded.hook_problem),
-            keep_images=lambda paths: named_images(places, files, bench, paths),
+            keep_images=images.keep,
+            bring_images=images.bring,
             look_around=lambda: looked_around(places, start or places.root, files, vault.text),
             nested_pages=lambda touched: pages_below(touched, start, files, vault.text),
             keep_artifact=artifacts.keep,
@@ -251,20 +255,6 @@ def make_core(
     core.cycle.look = lambda: cast("Look", load("app.late_parts:make_look")(places, loaded, core.clock))
     core.cycle.executors = cache(lambda: _executors(core, services.opening))
     return core
-
-
-def named_images(
-    places: Places, files: ProjectFiles, bench: Workbench, paths: tuple[str, ...]
-) -> tuple[KeptImage | None, ...]:
-    """What is a picture of the project of each of these paths; None for what a call could not read unasked."""
-    found: list[KeptImage | None] = []
-    for path in paths:
-        found.append(None)
-        place = inside(os.path.join(places.root, path), places.root)  # one outside is for a call, which asks
-        with contextlib.suppress(OSError, ToolFailed, ValueError):
-            if place and os.stat(os.path.join(places.root, place)).st_size <= IMAGE_BYTES:
-                found[-1] = kept_image(bench, files.read(place))
-    return tuple(found)
 
 
 def looked_around(

@@ -69,6 +69,7 @@ def surroundings(path: str, options: dict[str, Any]) -> TuiContext:
         under_way=lambda: under_way(places),
         at_hand=at_hand(path, options.get("settings")),
         trust=trust_question(places),
+        at_terminal=sys.stdin is not None and sys.stdin.isatty(),
         log_crash=lambda error: log_crash(places, error),
     )
 

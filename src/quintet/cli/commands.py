@@ -28,7 +28,8 @@ commands:
   quintet tools list | show NAME | doctor  what there is, and what is missing here
   quintet tools call NAME --args JSON      one call by your own hand, through the gate
   quintet permit --tool NAME --args JSON   what the gate would decide about a call
-  quintet rules list | add | revoke ID     what you allow unasked, or never
+  quintet permit --file LINES              the same for a file of shell lines
+  quintet rules list | show ID | add | revoke ID   what you allow without approval, or never
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would be told, part by part
   quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done

@@ -6,6 +6,7 @@ import asyncio
 from argparse import Namespace
 
 from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.models.health import model_findings
 from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.settings import layers as config
@@ -30,6 +31,7 @@ def doctor(arguments: Namespace) -> int:
             raise UsageError(f"nothing can be mended while the state cannot be used: {problem}")
         done = [*_fixed(places, look), *fix_features(Checkup(places, loaded, thorough=True))]
     findings = make_look(places, loaded, SystemClock()).health(thorough=True)
+    findings += model_findings(loaded.settings)
     if left := not_loaded(places, loaded.trust):
         advice = "look at it: quintet trust --check"
         findings.append(Finding("TRUST_CHANGED", Severity.WARNING, HealthScope.PROJECT, places.root, left, advice))

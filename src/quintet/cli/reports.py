@@ -10,6 +10,7 @@ import sys
 import time
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
+from functools import partial
 from typing import NoReturn
 
 import msgspec
@@ -22,6 +23,7 @@ from quintet.app.lookups import needed, stored
 from quintet.cli.parsing import lookup
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.journal.protocol import Recorded
+from quintet.domain.models.known import is_free
 from quintet.domain.ports.ports import SessionRow
 from quintet.engine.reports import accounts, session_report
 from quintet.engine.reports.forensics import Forensics, allowance, examine
@@ -91,7 +93,8 @@ def _read(places: Places, rows: Rows | None, session: str = "", after: int = 0, 
 def cost(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     since = accounts.moment(arguments.since, datetime.now(UTC)) if arguments.since else ""
-    found = accounts.costs(accounts.requests(_read(places, stored(places), since=since)), arguments.by)
+    free = partial(is_free, config.load(places).settings)
+    found = accounts.costs(accounts.requests(_read(places, stored(places), since=since)), arguments.by, free)
     if arguments.json:
         say_json(found)
     elif since and not found.rows:
@@ -114,8 +117,9 @@ def session_of(rows: Rows, name: str) -> SessionRow:
 def report(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     rows = needed(places)
+    free = partial(is_free, config.load(places).settings)
     with clear_errors(places.database):
-        found = session_report.report(rows.pieces(session_of(rows, arguments.id).id))
+        found = session_report.report(rows.pieces(session_of(rows, arguments.id).id), free)
     if arguments.json:
         say_json(found)
     else:

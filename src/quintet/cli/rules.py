@@ -1,38 +1,90 @@
-"""`quintet rules`: what you allow unasked, or never."""
+"""`quintet rules`: what you allow without approval, or never."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
 import msgspec
 
-from quintet.adapters.files.paths import locate
+from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.processes.system import RandomIds, SystemClock
-from quintet.adapters.settings.gate_terms import FileRuleBook
+from quintet.adapters.settings.gate_terms import FileRuleBook, one_rule
+from quintet.adapters.sqlite.database import clear_errors
+from quintet.app.lookups import stored
 from quintet.cli.parsing import actions, lookup
 from quintet.cli.tools import named_tool, specs_here
-from quintet.domain.base.errors import UsageError
-from quintet.domain.base.wording import did_you_mean
-from quintet.domain.permission import gate
+from quintet.domain.base.errors import NotFound, UsageError
+from quintet.domain.base.wording import counted, did_you_mean
+from quintet.domain.journal.protocol import RuleMade
 from quintet.domain.permission.effects import READING, Effect, ordered
-from quintet.domain.permission.rules import ANY, Rule, describe, names_both
-from quintet.surfaces.tables import say, say_json, say_table
+from quintet.domain.permission.prefixes import may_stand
+from quintet.domain.permission.rules import ANY, Rule, about, describe, exactly, explain, is_narrow, names_both
+from quintet.surfaces.tables import room, say, say_json, say_table, table
+
+NEVER = frozenset({Effect.OUTSIDE, Effect.PUBLISH})
+Used = dict[str, tuple[str, int]]  # of a rule, when it last decided and how often
 
 
 def rules_list(arguments: Namespace) -> int:
-    rules = FileRuleBook(locate(arguments.directory).rules_file).rules()
+    places = locate(arguments.directory)
+    rules, used = _known(places, sessions=arguments.session), _used(places)
     if arguments.json:
-        say_json(msgspec.to_builtins(rules))
+        say_json([_as_json(rule, used) for rule in rules])
     elif not rules:
         say(["no rules yet: an approval answered with `always` makes one, and so does `quintet rules add`"])
     else:
-        heading = ("RULE", "SAYS", "TOOL", "ABOUT", "EFFECTS", "WHERE")
-        rows = [
-            (rule.id, rule.verdict, rule.tool, rule.pattern, " ".join(rule.effects), rule.project or "everywhere")
-            for rule in rules
-        ]
-        say_table(rows, heading=heading)
+        heading = ("RULE", "SAYS", "TOOL", "ABOUT", "EFFECTS", "WHERE", "LAST USED")
+        say_table([_row(rule, used) for rule in rules], heading=heading)
     return 0
+
+
+def _row(rule: Rule, used: Used) -> tuple[str, ...]:
+    where = f"session {rule.session}" if rule.session else rule.project or "everywhere"
+    return rule.id, rule.verdict, rule.tool, about(rule), " ".join(rule.effects), where, _last_use(rule, used)[0]
+
+
+def rules_show(arguments: Namespace) -> int:
+    """One rule: what it covers, which effects, where, why it was made, and when it was last used."""
+    places = locate(arguments.directory)
+    rule, used = one_rule(_known(places, sessions=True), arguments.id), _used(places)
+    if arguments.json:
+        say_json(_as_json(rule, used))
+        return 0
+    at, count = _last_use(rule, used)
+    last = f"{at} ({counted(count, 'time')} in this project)" if count else "never in this project"
+    revoke = "ends with its session" if rule.session else f"quintet rules revoke {rule.id}"
+    say([f"{rule.id}  {describe(rule)}", *table([*explain(rule), ("used", last), ("revoke", revoke)], room=room())])
+    return 0
+
+
+def _known(places: Places, *, sessions: bool) -> tuple[Rule, ...]:
+    """The rules that last, and those of this project's sessions."""
+    rules = FileRuleBook(places.rules_file).rules()
+    rows = stored(places) if sessions else None
+    if rows is None:
+        return rules
+    with clear_errors(places.database):
+        made = [recorded.event for recorded in rows.read_project(["rule_made"])]
+    return (*rules, *(event.rule for event in made if isinstance(event, RuleMade) and event.rule.session))
+
+
+def _used(places: Places) -> Used:
+    """When rules last decided here: the journal has it, so that nothing is written when one is used."""
+    rows = stored(places)
+    if rows is None:
+        return {}
+    with clear_errors(places.database):
+        return rows.rules_used()
+
+
+def _last_use(rule: Rule, used: Used) -> tuple[str, int]:
+    return used.get(rule.id, ("never", 0))
+
+
+def _as_json(rule: Rule, used: Used) -> dict[str, Any]:
+    at, count = used.get(rule.id, ("", 0))
+    return {**msgspec.to_builtins(rule), "last_used": at, "used": count}
 
 
 def rules_add(arguments: Namespace) -> int:
@@ -40,6 +92,7 @@ def rules_add(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     tool, bracket, inside = arguments.tool.partition("(")
     pattern = inside.removesuffix(")") if bracket else arguments.pattern  # as in mcp_tool(server:tool)
+    words = _prefix(arguments.prefix, arguments.verdict, tool, pattern)
     spec = named_tool(tool, specs_here(places)) if tool != ANY else None
     effects = frozenset(_effect(word) for word in arguments.effects.replace(",", " ").split())
     if spec and spec.name == "mcp_tool" and arguments.verdict == "allow":
@@ -48,20 +101,38 @@ def rules_add(arguments: Namespace) -> int:
             raise UsageError("it has to name server and tool, as in mcp_tool(github:list_issues)")
     if arguments.verdict == "allow" and not effects:
         raise UsageError("an allow rule names what it lifts: --effects build,network")
-    if never := effects & gate.ALWAYS_ASKS:
-        raise UsageError(f"{', '.join(ordered(never))} always asks; no rule can lift that")
+    if never := effects & NEVER:
+        raise UsageError(f"{', '.join(ordered(never))} always needs approval; no rule can lift that")
     rule = Rule(
         id=RandomIds().new("rule"),
         verdict=arguments.verdict,
         tool=tool,
-        pattern=pattern,
+        pattern=exactly(" ".join(words)) if words else pattern,
         effects=ordered(effects),
         project="" if arguments.everywhere else places.root,
         created=SystemClock().now(),
+        words=words,
+        reason=arguments.reason,
     )
+    if Effect.DESTROY in effects and not is_narrow(rule):
+        raise UsageError("a rule with destroy is for one tool, and for one line as it is written or --prefix WORDS")
     FileRuleBook(places.rules_file).add(rule)
     say([rule.id]) if not arguments.json else say_json(msgspec.to_builtins(rule))
     return 0
+
+
+def _prefix(text: str, verdict: str, tool: str, pattern: str) -> tuple[str, ...]:
+    words = tuple(text.split())
+    if not words:
+        return ()
+    if verdict != "allow" or tool != "bash" or pattern != ANY:
+        raise UsageError("--prefix is for `allow bash`, and stands instead of a pattern")
+    if not may_stand(words):
+        raise UsageError(
+            f"`{text}` cannot be a prefix: one program with its subcommand or target, as in `pytest`, `npm run build` "
+            "or `make test`; no interpreter, wrapper, runner, git, find or program outside the project"
+        )
+    return words
 
 
 def _effect(word: str) -> Effect:
@@ -73,7 +144,14 @@ def _effect(word: str) -> Effect:
 
 
 def rules_revoke(arguments: Namespace) -> int:
-    rule = FileRuleBook(locate(arguments.directory).rules_file).revoke(arguments.id)
+    places = locate(arguments.directory)
+    try:
+        rule = FileRuleBook(places.rules_file).revoke(arguments.id)
+    except NotFound:
+        held = [rule for rule in _known(places, sessions=True) if rule.session and rule.id == arguments.id]
+        if held:
+            raise UsageError(f"{arguments.id} holds in session {held[0].session} only, and ends with it") from None
+        raise
     if arguments.json:
         say_json(msgspec.to_builtins(rule))
     else:
@@ -86,14 +164,29 @@ def _words(parser: ArgumentParser) -> None:
     parser.add_argument("tool", help="a tool's name, or * for any")
     parser.add_argument("pattern", nargs="?", default="*", help="of the shell line or path; * stands for anything")
     parser.add_argument("--effects", default="", metavar="LIST", help="what an allow rule lifts: build,network")
+    parser.add_argument(
+        "--prefix", default="", metavar="WORDS", help="instead of a pattern: what one plain command begins with"
+    )
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for `rules show`")
     parser.add_argument("--everywhere", action="store_true", help="in every project, not only this one")
 
 
 RULES = actions(
     "rules",
     {
-        "list": lookup("rules list", "Your standing rules.", rules_list),
-        "add": lookup("rules add", "Allow something unasked, or deny it always.", rules_add, _words),
+        "list": lookup(
+            "rules list",
+            "Your rules, and when each was last used here.",
+            rules_list,
+            lambda p: p.add_argument("--session", action="store_true", help="also those of this project's sessions"),
+        ),
+        "show": lookup(
+            "rules show",
+            "What a rule covers, where, why it was made, and when it was last used.",
+            rules_show,
+            lambda p: p.add_argument("id", help="its id, or the beginning of it"),
+        ),
+        "add": lookup("rules add", "Allow something without approval, or deny it always.", rules_add, _words),
         "revoke": lookup(
             "rules revoke",
             "Take a rule back.",

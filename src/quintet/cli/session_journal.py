@@ -20,9 +20,12 @@ from quintet.adapters.sqlite.rows import Rows
 from quintet.app.lookups import needed, stored
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import visible
+from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
-from quintet.domain.journal.protocol import as_json
+from quintet.domain.journal.protocol import CallDecided, as_json
 from quintet.domain.journal.search_text import query
+from quintet.domain.journal.turn_state import skipped_call
+from quintet.domain.turn.skipped import sentence
 from quintet.engine.session import queries
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.why import why as reasons_for
@@ -53,6 +56,8 @@ def show(arguments: Namespace) -> int:
         ]
     )
     say(transcript(events))
+    if skipped := [call for one in events if isinstance(one.event, CallDecided) and (call := skipped_call(one.event))]:
+        say(["", f"skipped  {counted(len(skipped), 'call')}", *(f"  {sentence(call)}" for call in skipped)])
     return 0
 
 

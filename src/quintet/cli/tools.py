@@ -6,7 +6,9 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 from __future__ import annotations
 
 import os
+import sys
 from argparse import Namespace
+from collections import Counter
 from typing import Any
 
 import msgspec
@@ -22,7 +24,7 @@ from quintet.app import machine_parts as parts
 from quintet.app.tool_registry import BY_NAME
 from quintet.cli.parsing import actions, dial_flags, lookup, make_parser, turned
 from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
-from quintet.domain.base.wording import did_you_mean
+from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.permission import gate
@@ -35,6 +37,8 @@ from quintet.domain.turn.tool_spec import ToolSpec, Touch, parts_of, readiness
 from quintet.package import load
 from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
 from quintet.tools.swe_phases import OWN_PYTHON
+
+KEPT = "if a snapshot taken just before has what they delete"
 
 
 def specs_here(places: Places) -> dict[str, ToolSpec]:
@@ -62,8 +66,13 @@ def _bound(
     try:
         bound = spec.bind(arguments)
         touch = spec.touch(bound)
+        if terms and not touch.lines:
+            real = tuple(map(ProjectFiles(terms.root).leads_to, (path for path in touch.reads if path[:1] == "/")))
+            touch = msgspec.structs.replace(touch, reads=tuple(dict.fromkeys((*touch.reads, *real))))
         if terms is None or terms.sandbox is gate.Sandbox.BWRAP:
-            return bound, *with_lines(touch, BashGrammar().parse, is_there=os.path.lexists)
+            return bound, *with_lines(
+                touch, BashGrammar().parse, is_there=lambda path: os.path.lexists(os.path.expanduser(path))
+            )
         return bound, *with_lines(touch, BashGrammar().parse, ProjectFiles(terms.root).leads_to)
     except ToolFailed as error:
         raise UsageError(error.message) from None
@@ -135,41 +144,111 @@ def tools_doctor(arguments: Namespace) -> int:
     return 0 if all(tool.state == "ready" for tool in tools) else 1
 
 
+class _Permit:
+    """What the gate would decide here about calls that are not made, at the dials given."""
+
+    def __init__(self, arguments: Namespace, dials: AxesChange) -> None:
+        places = locate(arguments.directory)
+        self.axes = dials.applied_to(INTERACTIVE)
+        self.specs = specs_here(places)
+        self.terms = msgspec.structs.replace(
+            make_terms(places, config.load(places).settings, arguments.sandbox),
+            person=arguments.person,
+            rules=FileRuleBook(places.rules_file).rules(),
+        )
+
+    def answer(self, tool: str, arguments: str) -> dict[str, Any]:
+        """The decision, if what the call deletes can be kept just before it; `otherwise`, if not."""
+        spec = named_tool(tool, self.specs)
+        bound, touch, lines = _bound(spec, arguments, self.terms)
+        subject = subject_of(bound, touch.lines)
+        plain = gate.decide(spec, touch, self.axes, self.terms, subject, lines)
+        kept = plain
+        if self.terms.sandbox is gate.Sandbox.BWRAP and not lines.destroys and gate.deleted(spec, touch, lines):
+            lines = msgspec.structs.replace(lines, kept=True)
+            kept = gate.decide(spec, touch, self.axes, self.terms, subject, lines)
+        told = self._told(kept, touch)
+        return told if kept == plain else {**told, "otherwise": self._told(plain, touch)}
+
+    def _told(self, decision: gate.Decision, touch: Touch) -> dict[str, Any]:
+        return {
+            "decision": decision.verdict,
+            "reason": decision.reason,
+            "effects": list(decision.effects),
+            "grant": msgspec.to_builtins(decision.grant),
+            "access": access(decision.grant, self.terms.sandbox, self.terms.root, command=is_command(touch)),
+            "rule": decision.rule,
+        }
+
+    @property
+    def where(self) -> dict[str, Any]:
+        return {"axes": msgspec.to_builtins(self.axes), "sandbox": self.terms.sandbox}
+
+
 def _permit(arguments: Namespace, dials: AxesChange) -> int:
     """The gate's decision on a call that is not made."""
-    axes, places = dials.applied_to(INTERACTIVE), locate(arguments.directory)
-    spec = named_tool(arguments.tool, specs_here(places))
-    terms = msgspec.structs.replace(
-        make_terms(places, config.load(places).settings, arguments.sandbox),
-        person=arguments.person,
-        rules=FileRuleBook(places.rules_file).rules(),
-    )
-    bound, touch, lines = _bound(spec, arguments.args, terms)
-    decision = gate.decide(spec, touch, axes, terms, subject_of(bound, touch.lines), lines)
-    held = access(decision.grant, terms.sandbox, terms.root, command=is_command(touch))
-    answer = {
-        "decision": decision.verdict,
-        "reason": decision.reason,
-        "effects": list(decision.effects),
-        "axes": msgspec.to_builtins(axes),
-        "sandbox": terms.sandbox,
-        "grant": msgspec.to_builtins(decision.grant),
-        "access": held,
-        "rule": decision.rule,
-    }
+    permit = _Permit(arguments, dials)
+    answer = permit.answer(arguments.tool, arguments.args)
     if arguments.json:
-        say_json(answer)
-    else:
-        effects = ", ".join(decision.effects) or "none"
-        say(
-            [
-                f"{decision.verdict:<9}{decision.reason}",
-                f"effects  {effects}",
-                *([f"access   {held}"] if decision.verdict is not gate.Verdict.DENY else []),
-                f"axes     {badge.full(axes)} · sandbox {terms.sandbox}",
-            ]
-        )
+        say_json({**answer, **permit.where})
+        return 0
+    otherwise = answer.get("otherwise")
+    say(
+        [
+            f"{answer['decision']:<9}{answer['reason']}",
+            *(
+                [f"else     if no snapshot has what it deletes: {otherwise['decision']}, {otherwise['reason']}"]
+                if otherwise
+                else []
+            ),
+            f"effects  {', '.join(answer['effects']) or 'none'}",
+            *([f"access   {answer['access']}"] if answer["decision"] is not gate.Verdict.DENY else []),
+            f"axes     {badge.full(permit.axes)} · sandbox {permit.terms.sandbox}",
+        ]
+    )
     return 0
+
+
+def _permit_file(arguments: Namespace, dials: AxesChange) -> int:
+    """The gate's decision on each line of a file; empty ones and comments are left out."""
+    permit = _Permit(arguments, dials)
+    answers = [
+        {"number": number, "line": text, **permit.answer("bash", msgspec.json.encode({"command": text}).decode())}
+        for number, line in enumerate(_lines_of(arguments.file), 1)
+        if (text := line.strip()) and not text.startswith("#")
+    ]
+    verdicts = Counter(str(answer["decision"]) for answer in answers)
+    waiting = sum("otherwise" in answer for answer in answers)
+    summary = {str(verdict): verdicts[verdict] for verdict in gate.Verdict}
+    if arguments.json:
+        say_json({"lines": answers, "summary": {**summary, "if_kept": waiting}, **permit.where})
+        return 0
+    rows = [
+        (
+            f"{answer['decision']}{' if kept' if 'otherwise' in answer else ''}",
+            answer["line"],
+            " ".join(answer["effects"]),
+            answer["reason"],
+        )
+        for answer in answers
+    ]
+    say_table(rows, heading=("DECISION", "LINE", "EFFECTS", "REASON"))
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in summary.items())
+    say(["", f"{counted(len(answers), 'line')}: {counts}"])
+    if waiting:
+        say([f"{counted(waiting, 'line')} delete: they go {KEPT}, and need approval if not"])
+    say([f"{badge.full(permit.axes)} · sandbox {permit.terms.sandbox}"])
+    return 0
+
+
+def _lines_of(path: str) -> list[str]:
+    try:
+        if path == "-":
+            return sys.stdin.read().splitlines()
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read().splitlines()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from None
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
@@ -196,8 +275,10 @@ def _call(arguments: list[str]) -> int:
 
 def permit(arguments: list[str]) -> int:
     parser = make_parser("permit", "What the gate would decide about a call; nothing is run.")
-    parser.add_argument("--tool", required=True, metavar="NAME", help="the tool")
-    parser.add_argument("--args", default="{}", metavar="JSON", help="its arguments")
+    about = parser.add_mutually_exclusive_group(required=True)
+    about.add_argument("--tool", metavar="NAME", help="the tool")
+    about.add_argument("--file", metavar="LINES", help="a file of shell lines instead, one each (- reads stdin)")
+    parser.add_argument("--args", default="{}", metavar="JSON", help="the tool's arguments")
     dial_flags(parser)
     parser.add_argument("--person", action="store_true", default=True, help="somebody is attached (the default)")
     parser.add_argument("--no-person", action="store_false", dest="person", help="nobody is attached")
@@ -206,7 +287,7 @@ def permit(arguments: list[str]) -> int:
     )
     parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
-    return _permit(parsed, turned(parsed))
+    return (_permit_file if parsed.file else _permit)(parsed, turned(parsed))
 
 
 TOOLS = actions(

@@ -1,7 +1,7 @@
 """The headless surface: one input, its events as lines or its answer as text, and an exit code a script can use.
 
 Diagnostics go to stderr. Exit: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 limit,
-130 interrupted.
+130 interrupted. Calls that nobody could approve are in the result as `skipped`, and alone they do not change the code.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from quintet.domain.journal.describe import Line, RepeatFilter, describe
 from quintet.domain.journal.input_outcome import NOT_BEGUN
 from quintet.domain.turn.delivery import UNSAID, DeliveryState, check_line
 from quintet.domain.turn.messages import EndStatus
+from quintet.domain.turn.skipped import SkippedCall
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 from quintet.surfaces.terminal import ending_signals, on_signals
@@ -54,6 +55,7 @@ class Headless:
         self._diagnostics = Painter(forgiving(sys.stderr))
         self._without_repeats = RepeatFilter()
         self._check: p.DeliveryChecked | None = None  # the last
+        self._skipped: tuple[SkippedCall, ...] = ()
 
     async def run(self, text: str) -> int:
         """Submit one input and follow it to its end."""
@@ -83,6 +85,7 @@ class Headless:
                         self._said(ran)
                 case p.DeliveryChecked() as check:
                     self._check = check
+        self._skipped = followed.outcome.skipped
         match followed.outcome.event:
             case p.CommandRan() as ran:
                 return self._result(
@@ -119,6 +122,8 @@ class Headless:
                 code, result["status"] = NOT_DELIVERED, "needs_work"
             if self._format == "text":
                 self._diagnostics.print([Line(visible(check_line(DeliveryState.NEEDS_WORK, lacks)), "warning")])
+        if self._format == "text" and self._skipped and finished.status == EndStatus.BLOCKED and finished.answer:
+            self._diagnostics.print([Line(visible(f"blocked: {finished.reason}"), "warning")])
         if self._parsed:
             result["data"] = json.loads(finished.answer) if finished.status == EndStatus.DONE else None
         return self._result(result | more, code)
@@ -138,6 +143,7 @@ class Headless:
     def _result(self, result: dict[str, Any], code: int) -> int:
         if self._format != "text":
             axes = self._session.state.axes
+            result["skipped"] = [_plain(call) for call in self._skipped]
             result |= {"session": self._session.id, "axes": _plain(axes), "badge": badge.full(axes), "exit_code": code}
             self._line(result)
         return code
@@ -146,6 +152,8 @@ class Headless:
         """On stderr, what a person wants to know of a run that they do not watch."""
         recorded = self._without_repeats(recorded)
         match recorded.event:
+            case p.ModelFailed(retry_in=None):
+                pass  # the turn ends by it, and its end says it
             case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
                 self._diagnostics.print(describe(recorded))
             case p.RunStarted() | p.RunTaken() | p.RunMoved() | p.StepBegun() | p.DataLoaded():
@@ -154,8 +162,13 @@ class Headless:
                 self._diagnostics.print(describe(recorded))
             case p.CycleStopped() | p.ExecutorActed() | p.ExecutorEnded():
                 self._diagnostics.print(describe(recorded))
-            case p.TurnFinished() as finished if finished.status != EndStatus.DONE and not finished.answer:
-                self._diagnostics.print(describe(recorded))
+            case p.TurnFinished() as finished if finished.status == EndStatus.FAILED or (
+                finished.status != EndStatus.DONE and not finished.answer
+            ):
+                lines = describe(recorded)
+                if finished.error and lines:
+                    lines[0] = Line(f"{lines[0].text} ({finished.error.code})", lines[0].role)
+                self._diagnostics.print(lines)
 
     def _say(self, text: str) -> None:
         """Write an answer: to a terminal only what is safe there, to a pipe the text as it is."""

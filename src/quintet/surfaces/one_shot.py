@@ -62,7 +62,8 @@ class OneCall:
             match without_repeats(item).event:
                 case p.QuestionAsked() as asked:
                     self._diagnostics.print(question(asked))
-                    await session.submit(p.Answer(question=asked.question, choice=await _choice(asked)))
+                    choice, note = await _choice(asked)
+                    await session.submit(p.Answer(question=asked.question, choice=choice, note=note))
                 case p.CallDecided():
                     decided = item.seq
                     self._diagnostics.print(describe(item))
@@ -89,8 +90,8 @@ class OneCall:
         return code
 
 
-async def _choice(asked: p.QuestionAsked) -> str:
-    """What the person types, if it is one of the choices; anything else, and silence, is no."""
+async def _choice(asked: p.QuestionAsked) -> tuple[str, str]:
+    """What the person types, if it begins with one of the choices; anything else, and silence, is no."""
     loop = asyncio.get_running_loop()
     typed = asyncio.Event()
     loop.add_reader(sys.stdin.fileno(), typed.set)  # a terminal is readable when a whole line is there
@@ -98,5 +99,6 @@ async def _choice(asked: p.QuestionAsked) -> str:
         await typed.wait()
     finally:
         loop.remove_reader(sys.stdin.fileno())
-    word = sys.stdin.readline().strip().lower()
-    return word if word in {choice.key for choice in asked.choices} else NO
+    word, _, note = sys.stdin.readline().strip().partition(" ")
+    known = word.lower() in {choice.key for choice in asked.choices}
+    return (word.lower(), note.strip()) if known else (NO, "")

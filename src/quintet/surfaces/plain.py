@@ -2,6 +2,9 @@
 
 Text streams as it comes; questions are asked in line and answered by typing. Ctrl+C interrupts the turn; at the
 prompt, twice within two seconds leaves.
+
+A terminal hands over whole lines here, so a pasted line looks like a typed one: each shell line of the user's own is
+asked about before it runs with their rights, and what comes at once with it is no answer.
 """
 
 from __future__ import annotations
@@ -15,9 +18,11 @@ import time
 from typing import TextIO
 
 from quintet.domain.base.errors import UsageError
-from quintet.domain.base.safe_text import visible
+from quintet.domain.base.safe_text import exactly, visible
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
+from quintet.domain.input.own_lines import ASKED, ELSEWHERE, OwnLineWay, own_line_way
+from quintet.domain.input.provenance import NOT_TYPED
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
 from quintet.domain.journal.input_outcome import InputWatch
@@ -25,12 +30,14 @@ from quintet.domain.journal.session_summary import AT_WORK
 from quintet.domain.turn.messages import Role
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
-from quintet.surfaces.terminal import lines_of_input, on_signals
+from quintet.surfaces.terminal import forget_input, lines_of_input, on_signals
 from quintet.surfaces.transcript import TurnView
 
 PROMPT = "› "
+OWN_LINE = "  y yes · s in the sandbox · n no"
 QUIT_SECONDS = 2.0
 RECAP_LINES = 8  # of each message shown on resuming
+ANSWER_SECONDS = 0.5  # after the question about an own line; what comes sooner came with the line
 
 
 class PlainOutput:
@@ -99,6 +106,8 @@ class Plain:
         self._turn = TurnView()
         self._without_repeats = RepeatFilter()
         self._question: p.QuestionAsked | None = None
+        self._own_line = ""  # that is asked about
+        self._own_line_at = 0.0
         self._inputs: dict[str, InputWatch] = {}  # those that have not ended
         self._idle = asyncio.Event()
         self._idle.set()
@@ -169,17 +178,44 @@ class Plain:
     async def _typed(self, line: str) -> None:
         text = line.strip()
         self._out.entered()
+        if self._own_line:
+            await self._answer_own_line(text)
+            return
         if self._question and not text.startswith("/"):
             await self._answer(self._question, text)
             return
         if not text and self._session.state.runs.agent is None:
             self._prompt()
             return
+        session = self._session
+        direct = session.settings.prompt.own_lines == "direct"
+        match own_line_way(text, NOT_TYPED, at_terminal=self._typed_at, direct=direct, owned_here=session.owned_here):
+            case OwnLineWay.CONFIRM:
+                self._own_line, self._own_line_at = text, time.monotonic()
+                forget_input(sys.stdin.fileno())
+                self._out.print([Line(f"? {ASKED}", "warning"), Line(f"  {exactly(text)}"), Line(OWN_LINE, "dim")])
+                return
+            case OwnLineWay.ELSEWHERE:
+                self._out.print([Line(ELSEWHERE, "dim")])
+        await self._say(text)
+
+    async def _say(self, text: str, *, typed: bool = False) -> None:
         try:
-            self._begun(await self._session.say(text))
+            by_hand = text if self._typed_at else ""
+            self._begun(await self._session.submit(p.Say(text=text), typed=typed, by_hand=by_hand))
         except UsageError as error:
             self._out.print([Line(str(error), "error")])
             self._prompt()
+
+    async def _answer_own_line(self, answer: str) -> None:
+        text, self._own_line = self._own_line, ""
+        early = time.monotonic() - self._own_line_at < ANSWER_SECONDS
+        if answer.lower() in ("y", "s") and not early:
+            await self._say(text, typed=answer.lower() == "y")
+            return
+        why = "the answer came together with the line" if early else "no"
+        self._out.print([Line(f"not run: {why}", "warning")])
+        self._prompt()
 
     async def _answer(self, asked: p.QuestionAsked, text: str) -> None:
         choice, _, note = text.partition(" ")
@@ -192,6 +228,7 @@ class Plain:
     def _interrupt(self, number: signal.Signals) -> None:
         """Ctrl+C: interrupts the turn; at the prompt, twice leaves."""
         now = time.monotonic()
+        self._own_line = ""
         if self._session.state.status in AT_WORK:
             self._background.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
         elif now - self._last_interrupt < QUIT_SECONDS:
@@ -246,6 +283,9 @@ class Plain:
                 return
             case p.QuestionAsked():
                 self._question = event
+                if self._own_line:  # an answer to this question must not be taken for one about the line
+                    self._own_line = ""
+                    self._out.print([Line("not run: another question came first", "warning")])
                 self._out.print(question(event))
                 return
             case p.QuestionAnswered() if self._question and event.question == self._question.question:
@@ -259,7 +299,7 @@ class Plain:
                 self._title(event.after)
 
     def _prompt_when_idle(self) -> None:
-        if not self._inputs and not self._question:
+        if not self._inputs and not self._question and not self._own_line:
             self._prompt()
 
     def _prompt(self) -> None:

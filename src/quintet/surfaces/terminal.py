@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import termios
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 @contextmanager
@@ -89,6 +90,12 @@ async def lines_of_input(handle: int) -> AsyncIterator[str]:
             yield _text(buffer)
     finally:
         loop.remove_reader(handle)
+
+
+def forget_input(handle: int) -> None:
+    """Drop what was typed or pasted at a terminal and has not been read yet."""
+    with suppress(termios.error):  # no terminal, or one that is gone
+        termios.tcflush(handle, termios.TCIFLUSH)
 
 
 def _text(line: bytes) -> str:

@@ -197,11 +197,15 @@ async def Write(bench: Workbench, file_path: str, content: str) -> ToolResult:
     :content: the whole content
     """
     path = bench.files.relative(file_path)
+    data = _encoded(content)
     try:
         before = bench.files.read(file_path)
     except FileNotFoundError:
         before = b""
-    data = _encoded(content)
+    else:
+        if before == data:
+            bench.seen[path] = _hash(data)
+            return ToolResult(f"nothing changed: {path} has this content already", summary="unchanged")
     bench.files.replace(file_path, data)
     bench.seen[path] = _hash(data)
     return _changed(path, before, data)

@@ -66,7 +66,13 @@ async def bash(
         raise ToolFailed("bash_id names a background shell: set run_in_background, or use write_to_shell for one there")
     whole = f"{bench.outputs}/{time.time_ns()}.txt"
     done = await bench.processes.run(
-        argv, cwd=cwd, grant=bench.grant, timeout=timeout, whole=whole, on_output=bench.progress
+        argv,
+        cwd=cwd,
+        grant=bench.grant,
+        timeout=timeout,
+        whole=whole,
+        as_user=bench.own_line,
+        on_output=bench.progress,
     )
     return shown(done, timeout)
 

@@ -74,13 +74,17 @@ def git_folder(root: Path) -> dict[str, bytes]:
 CHANGES = """
 printf more >> tally/count.py; rm tests/__init__.py; chmod +x tests/test_count.py; ln -s tally/count.py link
 mkdir -p made/deep; echo new > made/deep/file; printf '\\r\\n' > crlf; mv tally/__init__.py moved.py
-rm -r tests; echo file > tests
+rm -r tests; echo file > tests; touch same
 """
 
 
+@pytest.mark.parametrize("large", [True, False])
 def test_what_a_command_did_is_taken_back_byte_by_byte_and_the_projects_git_is_untouched(
-    repo: Path, tmp_path: Path
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: bool
 ) -> None:
+    monkeypatch.setattr("quintet.adapters.git.shadow_git.LARGE_INDEX", 0 if large else 1_000_000)
+    (repo / "same").write_text("touched and not changed")
+    git(repo, "add", "-N", "same")
     store, own, files = opened(repo, tmp_path), git_folder(repo), everything(repo)
     before = tree(store)
     subprocess.run(["bash", "-c", CHANGES], cwd=repo, check=True)

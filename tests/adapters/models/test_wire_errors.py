@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+from base64 import b64encode
 from email.utils import formatdate
 from time import time
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -16,6 +18,7 @@ from quintet.adapters.models.gemini import GenerateContent
 from quintet.adapters.models.http_model import HttpModel
 from quintet.adapters.models.responses import Responses
 from quintet.domain.base.errors import ModelError
+from quintet.domain.base.redaction import forms
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import Message, Request, Role
 from tests.adapters.model_server import MODEL, ModelServer, Reply
@@ -142,6 +145,16 @@ def test_no_error_shows_the_key(kind: type[HttpModel]) -> None:
     said = str(failure(kind, Reply(status=400, body=f'{{"error":{{"message":"bad {KEY} \x1b[31m"}}}}')))
     assert KEY not in said
     assert "\x1b" not in said
+
+
+@pytest.mark.parametrize("kind", WIRES)
+def test_no_error_shows_the_key_in_another_form(kind: type[HttpModel]) -> None:
+    sent = f"Bearer {KEY}+/="
+    for shown in (b64encode(sent.encode()).decode(), b64encode(KEY.encode()).decode(), quote(sent), KEY.encode().hex()):
+        said = str(failure(kind, Reply(status=401, body=f'{{"error":{{"message":"refused: {shown}"}}}}')))
+        assert "refused: " in said and "*" in said
+        for form in forms(KEY):
+            assert form not in said
 
 
 STREAMED = [

@@ -10,7 +10,7 @@ import pytest
 
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
-from tests.adapters.offline_running import BUILD, CHAT, calls, contents, run
+from tests.adapters.offline_running import CHAT, calls, contents, run
 
 pytestmark = pytest.mark.usefixtures("replays")
 RESTRICTED = AxesChange(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
@@ -102,7 +102,7 @@ def test_the_projects_own_runner_is_found_from_its_files(
         assert asked == []
         assert "No tests run: found no" in ended.answer
     else:
-        assert asked == [f"bash wants: {command}"]
+        assert asked == [f"Run: {command}?"]
         assert ended.answer == "Tests not run. not run: the user said no"
 
 
@@ -164,7 +164,7 @@ def test_only_tools_that_the_project_itself_configures_are_run(
     asked: list[str] = []
 
     def no(question: p.QuestionAsked) -> str:
-        asked.append(question.text.removeprefix("bash wants: "))
+        asked.append(question.text.removeprefix("Run: ").removesuffix("?"))
         return "n"
 
     run(root, request_, CHAT, no)
@@ -215,13 +215,12 @@ def test_moving_a_module_that_its_tests_miss_is_taken_back(repo: Path) -> None:
     assert contents(repo) == before
 
 
-def test_deleting_asks_whatever_the_dials_say_and_names_who_imports_it(repo: Path) -> None:
-    ended, _ = run(repo, "delete tally/count.py")
-    assert (ended.status, "destroy always asks" in ended.reason) == ("blocked", True)
-    assert (repo / "tally/count.py").exists()
-    ended, _ = run(repo, "delete tally/count.py", BUILD, lambda _: "n")
+def test_deleting_asks_in_chat_and_names_who_imports_it(repo: Path) -> None:
+    chat = AxesChange(WorkMode.CHAT, RunControl.ASSISTED, PermissionProfile.NORMAL)
+    ended, _ = run(repo, "delete tally/count.py", chat, lambda _: "n")
     assert ended.answer == "Nothing deleted. not run: the user said no"
-    ended, _ = run(repo, "delete tally/count.py", BUILD, yes)
+    assert (repo / "tally/count.py").exists()
+    ended, _ = run(repo, "delete tally/count.py")  # in build, what was kept first
     assert ended.status == "done"
     assert "tests/test_count.py:3:from tally.count import words" in ended.answer
     assert not (repo / "tally/count.py").exists()

@@ -490,11 +490,11 @@ def ended(driver: Driver) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "dial", "why"),
     [
-        ("make serve", "/permission-profile normal", "build is beyond profile normal"),
-        ("make serve", "/permission-profile restricted", "build is beyond profile restricted"),
+        ("make serve", "/permission-profile normal", "building or testing needs approval in profile normal"),
+        ("make serve", "/permission-profile restricted", "building or testing needs approval in profile restricted"),
         ("make serve", "/control manual", "run control is manual"),
-        ("make serve", "/mode chat", "in chat every change asks"),
-        ("make serve", "/mode review --model-mode deep", "build: unasked at profile trusted"),
+        ("make serve", "/mode chat", "in chat every change needs approval"),
+        ("make serve", "/mode review --model-mode deep", "profile trusted allows build"),
         ("touch x; sleep {}", "/mode plan", "work mode plan does not edit"),
     ],
 )
@@ -544,8 +544,8 @@ def test_an_approved_shell_is_ended_by_tightening_and_not_by_loosening(repo: Pat
         await driver.command("/permission-profile trusted")
         await driver.until_type(p.Noticed)
 
-    driver = session(repo, "bash --norc", script, asks=True)
-    assert len(ended(driver)) == 1 and "destroy always asks" in ended(driver)[0]
+    driver = session(repo, "git --git-dir=.git log -1; sleep 60", script, asks=True)
+    assert len(ended(driver)) == 1 and "always needs approval" in ended(driver)[0]
 
 
 def test_a_dial_that_lands_at_the_end_of_a_tool_ends_shells_too(repo: Path) -> None:

@@ -249,8 +249,8 @@ def test_what_looks_like_a_secret_and_is_none_may_be_read(tools: Caller) -> None
         "ls `rm -r tally`",
         "ls; rm -r tally",
         "ls && curl example.com",
-        "diff --from-file=/etc/passwd tally/count.py",
-        "grep -f /etc/passwd tally/count.py",
+        "diff --from-file=/var/lib/misc/x tally/count.py",
+        "grep -f /var/lib/misc/x tally/count.py",
         "cat ../outside/note.txt",
     ],
 )

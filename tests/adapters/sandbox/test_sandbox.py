@@ -20,7 +20,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.ports.ports import Finished
-from tests.looking import a_while, alive, put_up_a_room
+from tests.looking import a_while, alive, put_up_a_room_at_once
 from tests.tools.calling import Caller
 
 EDIT, COMMIT, EXECUTE, NETWORK = Effect.EDIT, Effect.COMMIT, Effect.EXECUTE, Effect.NETWORK
@@ -46,7 +46,7 @@ class Inside:
         async def run() -> Finished:
             try:
                 if self.kept:
-                    await put_up_a_room(processes, str(self.root), grant)
+                    await put_up_a_room_at_once(processes, str(self.root), grant)
                 return await processes.run(("bash", "-c", line), cwd=str(self.root), grant=grant, timeout=seconds)
             finally:
                 await processes.close()

@@ -108,15 +108,14 @@ def test_a_variable_is_read_as_the_kind_of_value_its_setting_has(
 
 
 def test_models_and_routes_of_both_files_come_together(project: Project) -> None:
-    project.user(MODEL + 'timeout = 5\n[routing]\nsmart = "mine"\n')
-    project.own(
-        '[models.mine]\neffort = "high"\n[models.other]\nwire = "pydantic-ai"\nmodel = "t"\n[routing]\ndeep = "other"\n'
-    )
+    other = '[models.other]\nwire = "pydantic-ai"\nmodel = "google:a"\n'
+    project.user(MODEL + f'timeout = 5\n{other}[routing]\nsmart = "mine"\n')
+    project.own('[models.mine]\neffort = "high"\n[models.other]\nmodel = "google:b"\n[routing]\ndeep = "other"\n')
     project.trust()
     settings = project.load().settings
     assert settings.models == {
         "mine": ModelSettings("http://127.0.0.1:1/v1", "m", timeout=5.0, effort="high"),
-        "other": ModelSettings("", "t", wire="pydantic-ai"),
+        "other": ModelSettings("", "google:b", wire="pydantic-ai"),
     }
     assert (settings.routing.smart, settings.routing.deep) == ("mine", "other")
 
@@ -140,6 +139,36 @@ def test_where_a_model_is_and_its_key_are_never_a_projects_to_say_trusted_or_not
         assert loaded.settings.models == {"mine": ModelSettings("http://127.0.0.1:1/v1", "m")}
         key = f"models.mine.{line.partition(' ')[0]}"
         assert loaded.warnings == [f"{path}:2: {key} is ignored: only your own settings may say that"]
+        project.trust()
+
+
+OTHER = '[models.other]\nwire = "pydantic-ai"\nmodel = "google:a"\n'
+
+
+@pytest.mark.parametrize(
+    ("own", "ignored"),
+    [
+        ('[models.other]\nmodel = "groq:a"\n', "models.other.model"),
+        ('[models.other]\nmodel = "a"\n', "models.other.model"),
+        ('[models.other]\nwire = "openai"\n', "models.other.wire"),
+        ('[models.mine]\nwire = "pydantic-ai"\n', "models.mine.wire"),
+        ('[models.new]\nwire = "pydantic-ai"\nmodel = "groq:a"\n[routing]\nsmart = "new"\n', "models.new.wire"),
+        ('[models.new]\nmodel = "groq:a"\nwire = "pydantic-ai"\n', "models.new.wire"),
+    ],
+)
+def test_which_provider_pydantic_ai_asks_is_never_a_projects_to_say_trusted_or_not(
+    project: Project, own: str, ignored: str
+) -> None:
+    project.user(MODEL + OTHER)
+    project.own(own)
+    before = {
+        "mine": ModelSettings("http://127.0.0.1:1/v1", "m"),
+        "other": ModelSettings("", "google:a", wire="pydantic-ai"),
+    }
+    for trusted in (False, True):
+        loaded = project.load()
+        assert (loaded.settings.models, loaded.settings.routing.smart) == (before, "builtin")
+        assert not trusted or f"{ignored} is ignored: only your own settings may say that" in loaded.warnings[0]
         project.trust()
 
 
@@ -328,15 +357,6 @@ def test_a_trusted_project_may_loosen(project: Project) -> None:
     assert loaded.settings.dials.permission_profile is PermissionProfile.TRUSTED
     assert loaded.settings.dials.work_mode is WorkMode.BUILD
     assert loaded.settings.limits.max_turns == 0
-
-
-def test_an_acp_agent_of_your_own_needs_a_command(project: Project) -> None:
-    project.user('[executors.codex]\nhome = "/c"\n[executors.mine]\ncommand = "mine --acp"\n')
-    assert project.load().settings.features["executors"]["mine"].command == "mine --acp"
-    path = project.user('[executors.other]\nmodel = "m"\n')
-    with pytest.raises(SettingsError, match=r"executors\.other has no command") as raised:
-        project.load()
-    assert str(path) in str(raised.value)
 
 
 @pytest.mark.parametrize("text", ['"models.a.headers.model" = "x"', '[models."a.base_url"]\nwire = "openai"'])

@@ -7,7 +7,7 @@ from quintet.domain.journal.describe import RepeatFilter
 from quintet.domain.journal.protocol import Event, Recorded, ToolFinished, TurnFinished, TurnStarted
 from quintet.domain.turn.tool_spec import CallStatus
 
-ASKS = "publish always asks; nobody is attached to ask"
+ASKS = "publishing always needs approval; nobody is attached to ask"
 BEGUN = TurnStarted(turn="turn-1", run="run-1", submission="s-1", text="push", axes=Axes())
 
 

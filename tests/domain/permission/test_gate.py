@@ -175,3 +175,58 @@ def test_what_is_told_to_proceed_unasked_is_allowed_and_the_rest_is_not(person: 
             assert verdict is Verdict.ALLOW, (axes, effect)
         elif work_mode in (WorkMode.BUILD, WorkMode.REPAIR, WorkMode.CHAT):
             assert verdict is not Verdict.ALLOW, (axes, effect)
+
+
+SHOWN = ("/usr", "/etc", "/bin", "/proc/cpuinfo")
+READ_AXES = Axes(WorkMode.PLAN, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
+
+
+def reading(tool: str, path: str, sandbox: Sandbox = Sandbox.BWRAP) -> gate.Decision:
+    touch = Touch(frozenset({Effect.READ}), (path,))
+    return decide(BY_NAME[tool], touch, READ_AXES, Terms(ROOT, True, sandbox, shown=SHOWN, home="/home/ada"))
+
+
+@pytest.mark.parametrize("path", ["/usr/include/stdio.h", "/etc/os-release", "/etc/passwd", "/bin/ls", "/proc/cpuinfo"])
+def test_a1_a_command_reads_what_its_sandbox_shows_anyway(path: str) -> None:
+    decision = reading("bash", path)
+    assert decision.verdict is Verdict.ALLOW and decision.grant.read_roots == ()
+    assert reading("bash", path, Sandbox.PARTIAL).verdict is Verdict.ASK
+    assert reading("bash", path, Sandbox.NONE).verdict is Verdict.DENY  # plan, restricted
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("/usr/include/stdio.h", "allow"),
+        ("/etc/os-release", "allow"),
+        ("/etc/hosts", "allow"),
+        ("/etc/passwd", "ask"),
+        ("/bin/ls", "ask"),
+        ("/usr/../etc/passwd", "ask"),
+        ("/usr/../home/ada/notes.txt", "ask"),
+        ("/usrlocal/x", "ask"),
+        ("/tmp/x", "ask"),
+        ("~/notes.txt", "ask"),
+        ("/home/ada/.ssh/id_rsa", "deny"),
+        ("/usr/share/.ssh/id_rsa", "deny"),
+    ],
+)
+def test_a1_a_file_tool_which_runs_outside_the_sandbox_reads_less_of_it(path: str, expected: str) -> None:
+    assert str(reading("Read", path).verdict) == expected
+    assert str(reading("Read", path, Sandbox.PARTIAL).verdict) != "allow"
+
+
+def test_what_a_yes_shows_of_the_home_is_named_by_its_place() -> None:
+    assert reading("bash", "~/notes.txt").grant.read_roots == ("/home/ada/notes.txt",)
+
+
+def meant_in_bwrap(line: str, there: set[str]) -> tuple[str, ...]:
+    touch = BASH.touch({"command": line, "exec_dir": ""})
+    return with_lines(touch, GRAMMAR.parse, is_there=there.__contains__)[0].reads
+
+
+def test_a1_the_home_of_a_command_is_an_empty_one() -> None:
+    assert meant_in_bwrap("ls ~", {"~", "/tmp"}) == ()
+    assert meant_in_bwrap("cat ~/.cache/x/y", set()) == ()
+    assert meant_in_bwrap("cat ~/notes.txt", {"~/notes.txt"}) == ("~/notes.txt",)  # asks: this one may be meant
+    assert meant_in_bwrap("cat ~/../x", set()) == ("/x",)

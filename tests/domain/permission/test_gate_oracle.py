@@ -13,8 +13,11 @@ from quintet.domain.dials import axes as dials
 from quintet.domain.dials.axes import Axes
 from quintet.domain.permission.effects import Effect, JudgedLines
 from quintet.domain.permission.gate import Sandbox, Terms, decide, visible
+from quintet.domain.permission.rules import Rule
 from quintet.domain.turn.tool_spec import Touch
 from tests.domain import oracle
+
+pytestmark = pytest.mark.everything  # a row of the oracle for each of all tools
 
 ROOT = "/project"
 STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
@@ -185,6 +188,50 @@ def test_s3_5_the_gate_equals_the_oracle_for_a_shell_line_of_two_effects() -> No
     pairs = itertools.combinations(oracle.TOOLS["bash"][1].split(), 2)
     found = [differences("bash", Touch(frozenset(map(Effect, pair))), PLAIN) for pair in pairs]
     assert not any(found), "\n".join(filter(None, found))
+
+
+FLAGS = ("opaque", "deletes", "destroys", "kept", "denied")
+BESIDE = ("", "read", "edit", "build", "commit", "install", "network", "outside", "publish")
+
+
+@pytest.mark.parametrize("beside", BESIDE)
+def test_the_gate_equals_the_oracle_for_what_a_sandbox_contains_or_a_snapshot_brings_back(beside: str) -> None:
+    deny = Rule("r-1", "deny", "bash", "shutdown *")
+    effects = frozenset({"destroy", *filter(None, [beside])})
+    touch = Touch(frozenset(map(Effect, effects)))
+    dials = [one for one in PLAIN if one[1] != "manual" or one[0] == "build"]
+    for values in itertools.product((False, True), repeat=len(FLAGS)):
+        flags = dict(zip(FLAGS, values, strict=True))
+        lines = JudgedLines(
+            opaque=flags["opaque"],
+            deletes=("x",) if flags["deletes"] else (),
+            destroys=flags["destroys"],
+            kept=flags["kept"],
+        )
+        rules = (deny,) if flags["denied"] else ()
+        for combination, sandbox in itertools.product(dials, oracle.SANDBOXES):
+            meant = oracle.settled(effects, sandbox, **flags)
+            due = oracle.expected("bash", meant, combination, sandbox, True)
+            terms = Terms(ROOT, True, Sandbox(sandbox), rules)
+            got = decide(BY_NAME["bash"], touch, AXES[combination], terms, lines=lines)
+            assert (str(got.verdict), {str(e) for e in got.effects}) == (due, set(meant)), (combination, sandbox, flags)
+            assert {str(e) for e in got.grant.effects} <= meant
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_deleting_by_a_file_tool_is_an_edit_where_the_file_was_kept(kept: bool) -> None:
+    for combination, sandbox in itertools.product(PLAIN, oracle.SANDBOXES):
+        meant = frozenset({"edit"}) if kept and sandbox == "bwrap" else frozenset({"destroy"})
+        due = oracle.expected("fs_delete", meant, combination, sandbox, True)
+        touch = touch_of("fs_delete")
+        got = decide(
+            BY_NAME["fs_delete"],
+            touch,
+            AXES[combination],
+            Terms(ROOT, True, Sandbox(sandbox)),
+            lines=JudgedLines(kept=kept),
+        )
+        assert str(got.verdict) == due, (combination, sandbox)
 
 
 @pytest.mark.parametrize("folder", ["specs", "docs/specs"])

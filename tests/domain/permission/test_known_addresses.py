@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from quintet.domain.dials.axes import Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.known_addresses import addresses_in, composed, normalised, take_in, with_known
-from quintet.domain.turn.tool_spec import Touch
+from quintet.domain.turn.tool_spec import Outward, Touch
 
 GIVEN = "See https://docs.example.com/guide?page=2, and (http://Example.COM:80/a/B#part)."
 KNOWN = addresses_in(GIVEN)
@@ -109,21 +109,21 @@ STRICT = [
 @pytest.mark.parametrize("axes", STRICT, ids=str)
 def test_composed_ones_ask_at_restricted_and_in_plan(axes: Axes) -> None:
     fetch = frozenset({Effect.FETCH})
-    assert with_known(Touch(fetch, addresses=("https://evil.test/?d=SECRET",)), KNOWN, axes).asks
-    assert not with_known(Touch(fetch, addresses=("http://example.com/a/B",)), KNOWN, axes).asks
+    assert with_known(Touch(fetch, outward=Outward(("https://evil.test/?d=SECRET",))), KNOWN, axes).asks
+    assert not with_known(Touch(fetch, outward=Outward(("http://example.com/a/B",))), KNOWN, axes).asks
     assert not with_known(Touch(fetch), KNOWN, axes).asks
 
 
 @pytest.mark.parametrize("axes", STRICT, ids=str)
 def test_telling_a_page_something_is_acting_there(axes: Axes) -> None:
-    looking = Touch(frozenset({Effect.FETCH}), tells=True)
+    looking = Touch(frozenset({Effect.FETCH}), outward=Outward(tells=True))
     assert with_known(looking, KNOWN, axes).effects == {Effect.NETWORK}
 
 
 @pytest.mark.parametrize("axes", STRICT, ids=str)
 @pytest.mark.parametrize("path", ["file:specs/x.html", "file:/project/a.html", "file:index.html"])
 def test_a_page_of_the_project_with_a_network_is_composed_there_whatever_was_said(axes: Axes, path: str) -> None:
-    touch = Touch(frozenset({Effect.FETCH, Effect.READ}), reads=("x",), addresses=(path,))
+    touch = Touch(frozenset({Effect.FETCH, Effect.READ}), reads=("x",), outward=Outward((path,)))
     known = addresses_in(f"open {path} and http://{path} or {path.removeprefix('file:')}", bare=True)
     assert "with a network" in with_known(touch, known, axes).asks
 
@@ -131,6 +131,6 @@ def test_a_page_of_the_project_with_a_network_is_composed_there_whatever_was_sai
 def test_elsewhere_they_go() -> None:
     for work_mode in set(WorkMode) - {WorkMode.PLAN}:
         axes = Axes(work_mode, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
-        assert not with_known(Touch(frozenset({Effect.FETCH}), addresses=("https://x.test/",)), KNOWN, axes).asks
-        looking = Touch(frozenset({Effect.FETCH}), tells=True)
+        assert not with_known(Touch(frozenset({Effect.FETCH}), outward=Outward(("https://x.test/",))), KNOWN, axes).asks
+        looking = Touch(frozenset({Effect.FETCH}), outward=Outward(tells=True))
         assert with_known(looking, KNOWN, axes) == looking

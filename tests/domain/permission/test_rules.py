@@ -74,6 +74,7 @@ def decision(tool: str, pattern: str, *, work_mode: WorkMode = WorkMode.BUILD, s
     ).verdict
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize(
     ("tool", "pattern", "verdict"),
     [
@@ -95,10 +96,12 @@ def test_a_servers_tool_is_asked_about_at_every_profile_unless_a_rule_names_serv
     assert decision(tool, pattern) is verdict
 
 
+@pytest.mark.everything
 def test_no_rule_lifts_the_question_about_a_servers_tool_in_chat() -> None:
     assert decision("mcp_tool", "github:list_issues", work_mode=WorkMode.CHAT) is Verdict.ASK
 
 
+@pytest.mark.everything
 @pytest.mark.parametrize(("tool", "pattern"), [("mcp_tool", "github:*"), ("mcp_tool", "*"), ("*", "*")])
 def test_a_deny_rule_for_servers_tools_may_be_as_wide_as_it_likes(tool: str, pattern: str) -> None:
     assert decision(tool, pattern, said="deny") is Verdict.DENY

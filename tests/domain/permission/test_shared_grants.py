@@ -29,10 +29,12 @@ APART = [
     "cargo fetch && cargo test",
     "cargo add x | sh x.sh",
     "uv sync && python x.py",
-    "uv run pytest",
+    "uv run --with x pytest",
     "poetry install & ./x",
-    "pip install x > log.txt",
-    "pip install x && cp a b",
+    "pip install x && ./cp a b",
+    "pip install x && sed -i s/a/b/ f",
+    "pip install x && cp a b && make",
+    "cp() { make; }; pip install x && cp a b",
     "pip install x && git commit -m x",
     "pip install x && sed 's/a/b/e' f",
     "pip install x && git log",
@@ -61,6 +63,9 @@ APART = [
     "pip install x && sort --compress-program=./x -S1 a",
     "pip install x && rg --pre ./x y",
     "pip install x && grep -r KEY .",
+    "x=$(cat f); test $x; git add y",  # `-v` and a name that is run as an expression
+    "x=$(cat f); [ -v $x ]; pip install y",
+    'x=$(cat f); printf "$x" y; pip install y',
 ]
 TOGETHER = [
     "git add -A && git commit -m x",
@@ -80,6 +85,11 @@ TOGETHER = [
     "make && pytest -q && python x.py",
     "mkdir -p a && cp b a && make",
     "uv run --no-sync pytest",
+    "uv run pytest",  # without a network: what is not installed fails
+    "npx tsc --noEmit",
+    "pip install x > log.txt",  # changes a file, and can do nothing else with a network
+    "pip install x && cp a b",
+    "mkdir -p a && touch a/b && npm ci > npm.log 2>&1",
 ]
 
 
@@ -108,10 +118,9 @@ def test_alone_it_goes_where_the_network_is_unasked(line: str) -> None:
 
 ALONE = {
     ".venv/bin/python -m pip install -e .": "pip installs, and it also runs .venv/bin/python: ",
-    "npx jest": "npx installs, and it also runs jest: ",
-    "timeout 5 npx jest": "npx installs, and it also runs jest: ",
-    "uv run pytest": "uv installs, and it also runs pytest: ",
-    "pip install x > log.txt": "pip installs, and the same command writes a file: ",
+    "npx -y jest": "npx installs, and it also runs jest: ",
+    "timeout 5 npx -y jest": "npx installs, and it also runs jest: ",
+    "uv run --with x pytest": "uv installs, and it also runs pytest: ",
 }
 
 
@@ -122,7 +131,9 @@ def test_of_one_command_nobody_is_told_to_run_it_apart(line: str) -> None:
     assert decision.reason == f"{ALONE[line]}it could send anything with the network"
 
 
-@pytest.mark.parametrize("line", ["npx jest && make", "make; npx jest", "pip install x > log.txt; make", "make\nnpx x"])
+@pytest.mark.parametrize(
+    "line", ["npx -y jest && make", "make; npx -y jest", "pip install x > log.txt; make", "make\nnpx x"]
+)
 def test_of_several_the_others_are_run_apart(line: str) -> None:
     reason = decided(line).reason
     assert "make runs in the same line" in reason and reason.endswith("run them apart")
@@ -140,7 +151,7 @@ def test_the_reason_says_what_they_share() -> None:
 
 def test_a_question_that_is_asked_anyway_says_it_too() -> None:
     reason = decided("pip install . && make", "normal").reason
-    assert reason.startswith("install is beyond profile normal") and "run them apart" in reason
+    assert reason.startswith("installing needs approval in profile normal") and "run them apart" in reason
 
 
 def test_a_rule_for_this_very_line_lifts_it() -> None:

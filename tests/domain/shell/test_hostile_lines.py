@@ -7,7 +7,20 @@ import pytest
 from quintet.domain.dials.axes import PermissionProfile, WorkMode
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Sandbox, Verdict
-from tests.domain.hostile_lines import bad, decided, good, rows
+from tests.domain.hostile_lines import (
+    CORPORA,
+    WAITS,
+    bad,
+    counted,
+    decided,
+    due,
+    good,
+    harmful,
+    harmless,
+    in_session,
+    rows,
+    too_soon,
+)
 
 BOUNDED = {Effect.READ, Effect.EDIT, Effect.EXECUTE, Effect.BUILD}  # effects that open nothing but the project
 
@@ -56,3 +69,35 @@ def test_good_lines_go_as_far_as_the_corpus_says() -> None:
     for row in good():
         got = {profile: str(decided(row["line"], profile).verdict) for profile in ("normal", "trusted")}
         assert got == {profile: row[profile] for profile in got}, row["line"]
+
+
+@pytest.mark.parametrize("profile", WAITS)
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_what_developers_type_goes_without_a_question(corpus: str, profile: str) -> None:
+    lines = due(harmless(corpus), profile)
+    asked = [row["line"] for row in lines if row not in counted(lines, profile, kept=True)]
+    assert len(asked) <= 0.08 * len(lines), asked
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_no_harmful_line_goes_below_its_need(corpus: str) -> None:
+    assert [row["line"] for row in harmful(corpus) if too_soon(row)] == []
+
+
+@pytest.mark.parametrize("corpus", CORPORA)
+def test_a_harmless_line_is_granted_no_more_than_its_effects(corpus: str) -> None:
+    """What it opens beyond the project it needs: a network, or the repository."""
+    for row in harmless(corpus):
+        decision = in_session(row["line"], "trusted")
+        if decision.verdict is Verdict.ALLOW:
+            assert not decision.grant.network or {"install", "network"} & set(row["effects"]), row
+            opened = Effect.COMMIT in decision.grant.effects
+            assert not opened or "commit" in row["effects"] or row["line"].startswith("git "), row
+
+
+def test_the_lines_of_developers_are_well_formed() -> None:
+    lines = rows("developer_lines.jsonl")
+    assert (len(harmless("developer_lines.jsonl")), len(harmful("developer_lines.jsonl"))) == (150, 40)
+    assert len({row["line"] for row in lines}) == len(lines)
+    assert {effect for row in lines for effect in row.get("effects", ())} <= {str(effect) for effect in Effect}
+    assert {row["needs"] for row in harmful("developer_lines.jsonl")} <= {*PermissionProfile, "never"}

@@ -127,9 +127,6 @@ TABLE = {
         git log $x
         fd x
         sed -f x y
-        awk 'BEGIN{system("x")}'
-        awk '{print > "f"}' x
-        awk '"x" | getline'
         man -P x y
         less +!x y
         sqlite3 x.db '.shell y'
@@ -145,6 +142,7 @@ TABLE = {
         less x
     """,
     "read execute": """
+        nohup ls
         cat <(ls)
         wc -l $(git ls-files)
         FOO=1 ls
@@ -169,11 +167,12 @@ TABLE = {
         go test ./...
     """,
     "execute build": """
+        npx tsc --noEmit
         coverage run x.py
         python -m cProfile -s time -m pytest
         make $x
     """,
-    "build install": """
+    "build edit": """
         uv run pytest -q
     """,
     "install": """
@@ -267,15 +266,6 @@ TABLE = {
     """,
     "read outside": """
         sudo ls
-        PAGER=x git log
-        PATH=/x ls
-        export PATH=/x
-        export "LD_PRELOAD=./x.so"
-        env GIT_SSH_COMMAND=x git log
-        for PATH in ./x; do ls; done
-        read PATH < f
-        printf -v PATH x
-        nohup ls
         git --git-dir=/x log
         head -c 9 /proc/self/environ
         cat /dev/sda
@@ -295,13 +285,15 @@ TABLE = {
     "edit outside": """
         chmod u+s a
         chmod 4755 a
-        mkdir "$x"
     """,
     "install network outside": """
         apt-get install x
         brew install x
     """,
     "destroy": """
+        awk '"x" | getline'
+        awk '{print > "f"}' x
+        awk 'BEGIN{system("x")}'
         read $x
         setarch x86_64 rm -rf src
         linux64 sh -c x
@@ -325,7 +317,6 @@ TABLE = {
         mapfile 'a[$(x)]'
         rm -rf build
         git clean -fd
-        git -c core.pager=x log
         git $x
         npm "$x"
         python -c 'print(1)'
@@ -359,10 +350,6 @@ TABLE = {
         xargs -I{} sh -c 'x {}'
         watch 'rm x'
         script -c x
-        make SHELL=x
-        make -f - <<< x
-        tar --to-command=x -xf y
-        tar -I x -xf y
         let 'a[$(x)]=1'
         test -v 'a[$(x)]'
         read 'a[$(x)]'
@@ -380,6 +367,15 @@ TABLE = {
         rimraf src
     """,
     "read destroy": """
+        git -c core.pager=x log
+        printf -v PATH x
+        read PATH < f
+        for PATH in ./x; do ls; done
+        env GIT_SSH_COMMAND=x git log
+        export "LD_PRELOAD=./x.so"
+        export PATH=/x
+        PATH=/x ls
+        PAGER=x git log
         cd() { :; }; cd a/b && cat ../../x
         function cd { :; }; cd a && cat ../x
         ls() { :; }; ls
@@ -392,8 +388,6 @@ TABLE = {
         echo `rm x`
         find . -delete
         find . -exec rm {} +
-        echo x > $y
-        echo x > *.py
         x='a[$(y)]'; echo $((x))
         a='a['; b='$'; c='(y)]'; x=$a$b$c; echo $((x))
         if ls; then rm x; fi
@@ -429,9 +423,20 @@ TABLE = {
         su -c x
     """,
     "edit destroy": """
+        tar -I x -xf y
+        tar --to-command=x -xf y
+        mkdir "$x"
         flock l -c 'rm -rf src'
         rsync -e x a b
         rsync --delete a b
+    """,
+    "build destroy": """
+        make -f - <<< x
+        make SHELL=x
+    """,
+    "read edit destroy": """
+        echo x > *.py
+        echo x > $y
     """,
 }
 ROWS = [
@@ -597,7 +602,7 @@ def test_a_touch_with_lines_becomes_what_they_mean() -> None:
         lines=touch.lines,
         folder="sub",
     )
-    assert lines == JudgedLines(commands=("cat a", "rm b"))
+    assert lines == JudgedLines(commands=("cat a", "rm b"), deletes=("sub/b",))
     assert with_lines(Touch(frozenset()), GRAMMAR.parse) == (Touch(frozenset()), JudgedLines())
 
 

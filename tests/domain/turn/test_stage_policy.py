@@ -60,7 +60,8 @@ def expected_tools(axes: Axes, stage: str, toolset: str) -> set[str]:
     hidden |= set(CHANGES_HISTORY) if axes.work_mode in READ_ONLY else set()
     shown = set(META_TOOLS) | set(TOOL_MODES[toolset].tool_list if toolset else ())
     if stage in ("qa_review", "verification"):  # in swe of what is in view: so its tools stay as they are
-        return set(LOOKING) & shown if toolset == "swe" else set(LOOKING)
+        looking = set(LOOKING) & set(BY_NAME)
+        return looking & shown if toolset == "swe" else looking
     return (shown & set(BY_NAME)) - hidden
 
 

@@ -76,7 +76,7 @@ def test_presentations_differ_only_in_what_they_show() -> None:
 
 
 def test_navigation_tells_the_choices_when_it_fails() -> None:
-    menu = MenuManager(ABOUT)
+    menu = MenuManager({name: f"What {name} does." for name in EVERY})
     assert menu.state is MenuState.ROOT
     with pytest.raises(
         ToolFailed,

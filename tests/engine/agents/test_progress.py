@@ -143,11 +143,11 @@ def test_verifying_asks_for_what_its_command_would_do_and_shows_it(repo: Path) -
     async def script(driver: Driver) -> None:
         await driver.session.say("work")
         asked = await driver.until_type(p.QuestionAsked)
-        assert asked.text == "TodoVerify wants: rm tally/count.py"
+        assert asked.text == "Run: shred -u tally/count.py?"
         await driver.session.submit(p.Answer(question=asked.question, choice="n"))
         await driver.until_type(p.TurnFinished)
 
-    delete = {"type": "command_exit_zero", "command": "rm tally/count.py"}
+    delete = {"type": "command_exit_zero", "command": "shred -u tally/count.py"}
     driver = drive(repo, script, ScriptedModel([[*claimed(delete), call("TodoVerify", id="1")], "done"]), person=True)
     assert driver.of(p.CallDecided)[-1].effects == (Effect.DESTROY,)
     assert (repo / "tally/count.py").exists()
@@ -155,7 +155,7 @@ def test_verifying_asks_for_what_its_command_would_do_and_shows_it(repo: Path) -
 
 
 def test_nobody_to_ask_and_nothing_is_run(repo: Path) -> None:
-    delete = {"type": "command_exit_zero", "command": "rm tally/count.py"}
+    delete = {"type": "command_exit_zero", "command": "shred -u tally/count.py"}
     driver, _ = one_turn(repo, [[*claimed(delete), call("TodoVerify", id="1")], "done"])
     assert driver.of(p.TurnFinished)[-1].status == "blocked"
     assert (repo / "tally/count.py").exists()

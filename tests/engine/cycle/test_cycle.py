@@ -427,7 +427,7 @@ def test_a_verification_that_the_gate_asks_about_ends_blocked_and_is_asked_again
     async def script(driver: Driver) -> None:
         text = 'create the file a.txt with "a", verified by `python3 -m unittest`'
         end = await stretch(driver, text)
-        assert end.status == "blocked" and "build is beyond profile normal" in end.reason
+        assert end.status == "blocked" and "building or testing needs approval in profile normal" in end.reason
         assert statuses(repo) == {"task-001": "verifying"}
         await driver.command("/permission-profile trusted")
         assert (await stretch(driver, "/resume")).status == "done"
@@ -437,10 +437,34 @@ def test_a_verification_that_the_gate_asks_about_ends_blocked_and_is_asked_again
 
 
 def test_a_unit_that_needs_a_person_ends_blocked(repo: Path) -> None:
-    model = ScriptedModel([block("a"), [call("bash", command="git push")]])
-    _, end = run(repo, "/plan push it", model)
-    assert end.status == "blocked" and "publish always asks" in end.reason
+    model = ScriptedModel([block("a"), [call("bash", command="git push")], *["I could not.", "NEEDS_WORK\nno"] * 2])
+    driver, end = run(repo, "/plan push it", model)
+    assert end.status == "blocked" and "publishing always needs approval" in end.reason
     assert statuses(repo) == {"a": "blocked"}
+    assert units(driver) == [("a", 1)], "no retry is spent on it"
+
+
+def test_a_unit_that_says_it_is_blocked_by_a_skipped_call_costs_no_retry(repo: Path) -> None:
+    done = call("complete", final_answer="It has to be pushed.", status="blocked")
+    driver, end = run(repo, "/plan push it", ScriptedModel([block("a"), [call("bash", command="git push")], [done]]))
+    assert end.status == "blocked" and "git push" in end.reason
+    assert statuses(repo) == {"a": "blocked"} and units(driver) == [("a", 1)]
+
+
+def test_a_unit_that_does_without_the_skipped_call_is_done(repo: Path) -> None:
+    write = call("Write", file_path="one.txt", content="1\n")
+    unit = [[call("bash", command="git push")], [write], "Written, not pushed.", "DONE\none.txt is there"]
+    looks = [[call("Read", file_path="one.txt")], "DONE\nit is there"]
+    _, end = run(repo, "/plan write it", ScriptedModel([block("a"), *unit, *looks, "nothing more to plan"]))
+    assert end.status == "done" and statuses(repo) == {"a": "done"}
+
+
+def test_a_verifier_that_could_not_look_costs_no_retry(repo: Path) -> None:
+    write = call("Write", file_path="one.txt", content="1\n")
+    looks = [[call("Read", file_path="/opt/one.txt")], "NEEDS_WORK\nI could not see it"]
+    driver, end = run(repo, "/plan write it", ScriptedModel([block("a"), [write], "Written.", *looks]))
+    assert end.status == "blocked" and "/opt/one.txt" in end.reason
+    assert statuses(repo) == {"a": "verifying"} and units(driver) == [("a", 1)]
 
 
 def test_a_page_that_came_with_an_untrusted_folder_runs_no_command_of_its_own(repo: Path) -> None:

@@ -330,9 +330,12 @@ def test_where_no_recording_can_be_written_the_run_goes_on_without(repo: Path, t
 
 
 KEPT = Path(__file__).parent / "recordings"  # made by earlier versions; between them they hold most kinds of entries
+FEATURES = {"mcp": pytest.mark.everything}  # those of a feature's tools need the feature
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in KEPT.iterdir()))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=FEATURES.get(name, ())) for name in sorted(path.stem for path in KEPT.iterdir())]
+)
 def test_a_recording_of_an_earlier_version_makes_the_same_events(name: str) -> None:
     """Their words may have changed since, as prompts and messages do; what is done, and in which order, has not."""
     path = KEPT / f"{name}.jsonl"

@@ -290,7 +290,7 @@ def test_a_report_counts_approvals_by_their_answers(repo: Path) -> None:
         await driver.command("/mode review")  # asks a question that is no approval
         await driver.until_type(p.QuestionAsked)
 
-    remove = [call("bash", command="rm tally/__init__.py")]
+    remove = [call("bash", command="shred -u tally/__init__.py")]
     driver = drive(repo, script, ScriptedModel([remove, "ok", remove, "ok", remove]), person=True)
     counts = msgspec.to_builtins(reported(driver).approvals)
     assert counts == {"asked": 3, "approved": 1, "always": 0, "refused": 1, "closed": 1, "waiting": 0}

@@ -104,7 +104,7 @@ def test_an_open_question_and_an_open_request_are_told_too() -> None:
     told = examine(events[: last + 1], 4000)
     request = told.entries[-1]
     assert isinstance(request, RequestEntry) and request.request and request.request.outcome == "open"
-    assert any(isinstance(entry, NoteEntry) and entry.text.endswith("git push origin main") for entry in told.entries)
+    assert any(isinstance(entry, NoteEntry) and entry.text.endswith("git push origin main?") for entry in told.entries)
     assert "q5-made" in whole_page(told)
 
 

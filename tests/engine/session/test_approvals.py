@@ -1,6 +1,7 @@
 """An approval is for one exact call: what it was asked about, at the axes it was asked at, answered once."""
 
 import asyncio
+import subprocess
 import sys
 from asyncio.subprocess import PIPE
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from quintet.app.open import open_session
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
@@ -46,7 +48,7 @@ def test_a_file_changed_while_the_question_stands_voids_the_yes(repo: Path, axes
         await answered(driver, asked, "y")
         again = await driver.until_type(p.QuestionAsked)
         assert again.digest != asked.digest
-        assert again.detail[0] == "again      what it would change was changed while the question stood"
+        assert again.detail[0] == "Again      what it would change was changed while the question stood"
         assert again.detail[-2:] == ("- from outside", "+ new")
         assert path.read_text() == "one\nfrom outside\n"
         await answered(driver, again, "y")
@@ -88,7 +90,7 @@ def test_a_call_that_may_do_less_than_was_asked_about_is_asked_about_again(repo:
         await driver.command("/mode review --model-mode deep")
         await answered(driver, asked, "y")
         again = await driver.until_type(p.QuestionAsked)
-        assert again.detail[0] == "again      what the call may do changed while the question stood"
+        assert again.detail[0] == "Again      what the call may do changed while the question stood"
         await answered(driver, again, "n")
         await driver.until_type(p.TurnFinished)
 
@@ -120,7 +122,12 @@ def test_a_yes_to_a_step_is_none_to_a_later_call_that_has_the_same_id(repo: Path
         await driver.answer("n")
         await driver.until_type(p.TurnFinished)
 
-    steps = [[call("Read", "c1", file_path="tally/count.py")], "ok", [call("bash", "c1", command="rm -r tally")], "ok"]
+    steps = [
+        [call("Read", "c1", file_path="tally/count.py")],
+        "ok",
+        [call("bash", "c1", command="shred -u tally/count.py")],
+        "ok",
+    ]
     drive(repo, script, ScriptedModel(steps), person=True, axes=MANUAL)
     assert (repo / "tally/count.py").exists()
 
@@ -132,11 +139,15 @@ def test_the_same_within_one_turn(repo: Path) -> None:
         await driver.command("/control autonomous")
         await answered(driver, asked, "y")
         again = await driver.until_type(p.QuestionAsked)
-        assert again.text == "bash wants: rm -r tally"
+        assert again.text == "Run: shred -u tally/count.py?"
         await answered(driver, again, "n")
         await driver.until_type(p.TurnFinished)
 
-    steps = [[call("Read", "c1", file_path="tally/count.py")], [call("bash", "c1", command="rm -r tally")], "ok"]
+    steps = [
+        [call("Read", "c1", file_path="tally/count.py")],
+        [call("bash", "c1", command="shred -u tally/count.py")],
+        "ok",
+    ]
     drive(repo, script, ScriptedModel(steps), person=True, axes=MANUAL)
     assert (repo / "tally/count.py").exists()
 
@@ -209,8 +220,8 @@ def test_an_interrupted_question_is_closed_and_can_no_longer_be_answered(repo: P
 
 def test_s3_4_manual_asks_once_for_all_calls_of_a_step_and_not_for_meta_tools(repo: Path) -> None:
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
-        assert asked.text == "run this step (2 calls)?"
-        assert [choice.key for choice in asked.choices] == ["y", "n"]
+        assert asked.text == "Run this step (2 calls)?"
+        assert [choice.key for choice in asked.choices] == ["y", "n", "e"]
         await answered(driver, asked, "y")
         await driver.until_type(p.TurnFinished)
 
@@ -271,8 +282,8 @@ def test_a_long_line_hides_neither_why_it_is_asked_nor_its_effects(repo: Path) -
 
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
         assert len(asked.text) < 300 and "\n" not in asked.text
-        assert asked.detail[0].startswith("why asked  destroy always asks (rm: deletes)")
-        place = next(place for place, text in enumerate(asked.detail) if text.startswith("effects"))
+        assert asked.detail[0].startswith("Reason     in chat every change needs approval (rm: deletes)")
+        place = next(place for place, text in enumerate(asked.detail) if text.startswith("Effects"))
         assert place < 4 and asked.detail[-202:] == tuple(line.splitlines())
         await answered(driver, asked, "n")
         await driver.until_type(p.TurnFinished)
@@ -284,7 +295,7 @@ def test_a_file_s_name_cannot_pass_for_a_reason(repo: Path) -> None:
     line = "cp a $'/tmp/x\\nwhy asked  nothing of note\\neffects    read'"
 
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
-        assert [text.split()[0] for text in asked.detail[:3]] == ["why", "axes", "effects"], asked.detail
+        assert [text.split()[0] for text in asked.detail[:3]] == ["Reason", "Dials", "Effects"], asked.detail
         assert all("\n" not in text for text in asked.detail)
         await answered(driver, asked, "n")
         await driver.until_type(p.TurnFinished)
@@ -294,9 +305,47 @@ def test_a_file_s_name_cannot_pass_for_a_reason(repo: Path) -> None:
 
 def test_a_step_in_manual_shows_its_effects_before_its_lines(repo: Path) -> None:
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
-        assert asked.detail[0] == "effects    read"
+        assert asked.detail[0] == "Effects    read"
         assert asked.detail[-1] == "bash ls"
         await answered(driver, asked, "n")
         await driver.until_type(p.TurnFinished)
 
     asking(repo, [call("bash", command="ls")], script, MANUAL)
+
+
+def test_a1_in_chat_deleting_what_can_be_brought_back_is_asked_as_the_edit_that_it_is(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.session.say("clean up")
+        asked = await driver.until_type(p.QuestionAsked)
+        assert asked.detail[0] == "Reason     in chat every change needs approval (rm: deletes)"
+        assert "Effects    edit" in asked.detail
+        await answered(driver, asked, "y")
+        await driver.until_type(p.TurnFinished)
+
+    chat = AxesChange(WorkMode.CHAT, RunControl.ASSISTED, PermissionProfile.NORMAL)
+    model = ScriptedModel([[call("bash", command="rm tally/count.py")], "Gone."])
+    driver = drive(repo, script, model, person=True, axes=chat)
+    assert not (repo / "tally/count.py").exists()
+    assert driver.of(p.CallDecided)[0].effects == (Effect.EDIT,)
+    assert [changed.paths for changed in driver.of(p.FilesChanged)] == [("tally/count.py",)]
+
+
+@pytest.mark.system("bwrap")
+def test_a1_in_build_deleting_what_was_kept_goes_and_what_cannot_be_kept_is_named(repo: Path) -> None:
+    (repo / "sub").mkdir()
+    subprocess.run(["git", "init", "-q", "sub"], cwd=repo, check=True)
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("clean up")
+        asked = await driver.until_type(p.QuestionAsked)
+        assert "sub" in asked.detail[0] and "Effects    destroy" in asked.detail
+        await answered(driver, asked, "n")
+        await driver.until_type(p.TurnFinished)
+
+    calls = [[call("bash", command="rm tally/count.py")], [call("bash", "c2", command="rm -rf sub")], "Done."]
+    normal = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
+    driver = drive(repo, script, ScriptedModel(calls), person=True, axes=normal)
+    assert not (repo / "tally/count.py").exists() and (repo / "sub/.git").exists()
+    first = driver.of(p.CallDecided)[0]
+    assert (first.verdict, first.effects) == ("allow", (Effect.EDIT,))
+    assert first.reason.endswith("what it deletes was kept, /rewind brings it back")

@@ -22,7 +22,7 @@ from tests.looking import a_while, alive
 from tests.trusted import trust_now
 
 WRITE = call("Write", file_path="new.txt", content="new\n")
-REMOVE = call("bash", command="rm tally/count.py")
+REMOVE = call("bash", command="shred -u tally/count.py")
 NO = "echo 'not on Fridays' >&2; exit 2"
 
 
@@ -199,7 +199,7 @@ def test_pre_tool_use_may_have_a_call_asked_that_would_go_unasked(repo: Path) ->
     async def script(driver: Driver) -> None:
         await driver.session.say("go")
         asked = await driver.until_type(p.QuestionAsked)
-        assert [choice.key for choice in asked.choices] == ["y", "n"], "an always would go round the hook"
+        assert [choice.key for choice in asked.choices] == ["y", "n", "e"], "an always would go round the hook"
         await driver.session.submit(p.Answer(question=asked.question, choice="y"))
         await driver.until_type(p.TurnFinished)
 
@@ -209,10 +209,12 @@ def test_pre_tool_use_may_have_a_call_asked_that_would_go_unasked(repo: Path) ->
     assert (repo / "new.txt").exists()
 
 
-def test_a_hook_that_asks_with_nobody_there_blocks_the_run(repo: Path) -> None:
-    driver, _ = turned(repo, PRE, [says(decision="ask", reason="sure?")], [[WRITE], "done"])
+def test_a_hook_that_asks_with_nobody_there_has_the_call_skipped(repo: Path) -> None:
+    replies = [[WRITE], "It cannot be written.", "NEEDS_WORK\nnew.txt is not there"]
+    driver, model = turned(repo, PRE, [says(decision="ask", reason="sure?")], [*replies, *replies[1:]])
     ended = driver.of(p.TurnFinished)[0]
-    assert ended.status == "blocked" and ended.reason.endswith("sure?; nobody is attached to ask")
+    assert ended.status == "blocked" and ended.reason.endswith("sure?")
+    assert "sure?. The call was Write new.txt. Nobody can approve" in model.requests[1].messages[-1].text
     assert not (repo / "new.txt").exists()
 
 
@@ -256,7 +258,7 @@ def test_permission_request_may_deny_before_the_person_is_asked(repo: Path, cont
     assert model.requests[1].messages[-1].text == f"not run: your hook `{hook}`: not on Fridays"
     told = json.loads((repo / "told.json").read_text())
     assert [(one["tool_name"], one["tool_input"]["command"]) for one in told["calls"]] == [
-        ("bash", "rm tally/count.py")
+        ("bash", "shred -u tally/count.py")
     ]
     assert (repo / "tally/count.py").exists()
 

@@ -14,6 +14,7 @@ from quintet.adapters.settings.gate_terms import FileRuleBook
 from quintet.domain.base.errors import NotFound, SettingsError
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
+from quintet.domain.permission.answers import LASTING
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.rules import Rule
@@ -75,11 +76,14 @@ def test_always_makes_a_rule_and_the_same_call_then_proceeds_unasked(repo: Path,
 def test_the_question_says_what_always_would_allow(repo: Path) -> None:
     asked = turn(repo, [TEST], "n").of(p.QuestionAsked)[0]
     assert [(choice.key, choice.label) for choice in asked.choices] == [
-        ("y", "once"),
-        ("a", "always here"),
+        ("y", "yes"),
+        ("s", "yes, for this session"),
+        ("a", "always here: this line"),
+        ("t", "go on in profile trusted"),
         ("n", "no"),
+        ("e", "no, with feedback"),
     ]
-    assert f"always     bash {TEST}, unasked in this project until you revoke it" in asked.detail
+    assert "Always     in this project, until `quintet rules revoke`" in asked.detail
 
 
 def test_why_names_the_rule_behind_a_decision(repo: Path) -> None:
@@ -105,7 +109,7 @@ def test_the_same_line_in_another_folder_is_another_call(repo: Path) -> None:
         await driver.session.say("go")
         await driver.answer("a")
         again = await driver.until_type(p.QuestionAsked)
-        assert again.text == f"bash wants: cd tally; {TEST}"
+        assert again.text == f"Run: cd tally; {TEST}?"
         await driver.session.submit(p.Answer(question=again.question, choice="n"))
         await driver.until_type(p.TurnFinished)
 
@@ -145,17 +149,17 @@ def test_a_rule_revoked_in_another_process_is_asked_about_again(repo: Path) -> N
     ("line", "dials"),
     [
         ("cp tally/count.py ../x", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED)),
-        ("rm tally/count.py", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED)),
         ("git push origin main", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED)),
         (TEST, axes(WorkMode.CHAT, PermissionProfile.TRUSTED)),
         (TEST, axes(WorkMode.BUILD, PermissionProfile.TRUSTED, RunControl.MANUAL)),
         (TEST, axes(WorkMode.BUILD, PermissionProfile.NORMAL, RunControl.MANUAL)),
     ],
-    ids=["outside", "destroy", "publish", "chat", "manual", "manual and beyond the profile"],
+    ids=["outside", "publish", "chat", "manual", "manual and beyond the profile"],
 )
 def test_always_is_not_offered_where_no_rule_could_lift_the_question(repo: Path, line: str, dials: AxesChange) -> None:
     driver = turn(repo, [line], "n", dials=dials)
-    assert [choice.key for choice in driver.of(p.QuestionAsked)[0].choices] == ["y", "n"]
+    keys = [choice.key for choice in driver.of(p.QuestionAsked)[0].choices]
+    assert not set(keys) & LASTING and keys[0] == "y" and keys[-2:] == ["n", "e"]
     assert started(driver) == []
 
 
@@ -168,7 +172,7 @@ def test_always_where_it_is_not_offered_is_no_answer(repo: Path, book: FileRuleB
         await driver.session.submit(p.Answer(question=asked.question, choice="n"))
         await driver.until_type(p.TurnFinished)
 
-    drive(repo, script, ScriptedModel([[call("bash", command="rm tally/count.py")], "ok"]), person=True)
+    drive(repo, script, ScriptedModel([[call("bash", command="git push")], "ok"]), person=True)
     assert (repo / "tally/count.py").exists() and book.rules() == ()
 
 
@@ -205,7 +209,7 @@ EVERYTHING = tuple(Effect)  # more than `rules add` would write: a file mended b
         ("touch x", axes(WorkMode.REVIEW, PermissionProfile.UNRESTRICTED), Verdict.DENY),
         (TEST, axes(WorkMode.CHAT, PermissionProfile.UNRESTRICTED), Verdict.ASK),
         (TEST, axes(WorkMode.BUILD, PermissionProfile.NORMAL, RunControl.MANUAL), Verdict.ASK),
-        ("rm tally/count.py", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED), Verdict.ASK),
+        ("shred -u tally/count.py", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED), Verdict.ASK),
         ("git push origin main", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED), Verdict.ASK),
         ("cp tally/count.py ../x", axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED), Verdict.ASK),
     ],

@@ -125,6 +125,7 @@ def prefix_is_stable(driver: Driver, requests: list[Request]) -> None:
         assert was_caused or list(now.messages[: len(said)]) == said
 
 
+@pytest.mark.everything  # the sizes are those with all tools
 def test_a_small_window_holds_long_work_and_no_overflow_reaches_the_user(repo: Path) -> None:
     """400,000 tokens of outputs go through a window of 32,000; what matters is in every request."""
     steps, lines = 110, 300
@@ -325,11 +326,11 @@ def test_context_shows_what_fills_the_window(repo: Path) -> None:
         assert (
             told[0] == f"small reads 32000 tokens; about {data['used']} are used, {100 * data['used'] / WINDOW:.0f} %"
         )
-        assert len({line.rindex("%") for line in told[1:-1]}) == 1 and len(told) == len(parts) + 2
-        assert told[-1] == (
-            f"compacted from {data['compacted_from']} on (compression.share = 0.75 of 32000); "
-            "as the provider counted the last request"
-        )
+        assert len({line.rindex("%") for line in told[1:-2]}) == 1 and len(told) == len(parts) + 3
+        assert told[-2:] == [
+            f"compacted from {data['compacted_from']} on (compression.share = 0.75 of 32000)",
+            "as the provider counted the last request",
+        ]
         assert abs(data["compacted_from"] - 0.75 * WINDOW) < 10
 
     drive(repo, script, model, settings={**SMALL, **MENU})
@@ -348,3 +349,20 @@ def test_context_says_when_it_is_compacted(repo: Path, settings: dict[str, Any],
         assert said in (await driver.command("/context")).text
 
     drive(repo, script, settings=settings)
+
+
+@pytest.mark.parametrize("window", [0, 1_000_000])
+def test_context_fits_a_terminal_of_80_columns(repo: Path, window: int) -> None:
+    name = "a-model-with-quite-a-long-name-of-a-provider-with-another-one"
+    known = {"context_window": window} if window else {}
+    own = {
+        f"models.{name}.{field}": value for field, value in {"base_url": "http://h/v1", "model": "m", **known}.items()
+    }
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("hello")
+        lines = (await driver.command("/context")).text.splitlines()
+        assert max(map(len, lines)) <= 76
+        assert name in "".join(lines)
+
+    drive(repo, script, ScriptedModel(["hello"]), settings={**own, "routing.smart": name, **MENU})

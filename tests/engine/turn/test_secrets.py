@@ -184,7 +184,7 @@ def test_a_question_says_which_secrets_a_command_would_get(planted: Path) -> Non
     async def script(driver: Driver) -> None:
         await driver.session.say("go")
         asked = await driver.until_type(p.QuestionAsked)
-        assert "secrets    DEPLOY_TOKEN, in its environment" in asked.detail
+        assert "Secrets    DEPLOY_TOKEN, in its environment" in asked.detail
         await driver.session.submit(p.Answer(question=asked.question, choice="n", note=f"not {SECRET}"))
         await driver.until_type(p.TurnFinished)
 

@@ -61,6 +61,7 @@ def test_one_edit_takes_three_requests_and_one_head_where_all_tools_are_in_view(
     assert len({head(request) for request in requests}) == 1
 
 
+@pytest.mark.everything
 def test_with_all_schemas_not_even_a_toolset_changes_the_head(repo: Path) -> None:
     enter, write = call("menu_enter", mode="swe"), call("Write", file_path="n.txt", content="n\n")
     replies = [[enter], [READ], [write], "Written.", '{"summary": "fine"}', "It counts."]

@@ -257,14 +257,22 @@ def test_a_limit_ends_the_run_and_names_itself(repo: Path, setting: str, value: 
     drive(repo, script, model, settings=settings)
 
 
-def test_what_would_ask_with_nobody_attached_is_not_run_and_the_run_ends_blocked(repo: Path) -> None:
+def test_what_would_ask_with_nobody_attached_is_not_run_and_the_model_is_told(repo: Path) -> None:
     async def script(driver: Driver) -> None:
-        finished = await driver.turn("clean up")
-        assert finished.status == "blocked"
-        assert finished.reason == "bash: destroy always asks (rm: deletes); nobody is attached to ask"
+        finished = await driver.turn("push it")
+        assert (finished.status, finished.delivery) == ("blocked", "NEEDS_WORK")
+        assert finished.reason == (
+            "1 call skipped, because nobody can approve in a non-interactive run: "
+            "git push --force: publishing always needs approval (git push: publishes by force)"
+        )
 
-    driver = drive(repo, script, ScriptedModel([[call("bash", command="rm tally/count.py")]]))
-    assert (repo / "tally/count.py").exists()
+    model = ScriptedModel([[call("bash", command="git push --force")], *["I could not.", "NEEDS_WORK\nnot pushed"] * 2])
+    driver = drive(repo, script, model)
+    told = model.requests[1].messages[-1].text
+    assert told.startswith(
+        "not run: publishing always needs approval (git push: publishes by force). The call was bash git push"
+    )
+    assert "Nobody can approve calls in this run" in told and "run the parts of a combined line" in told
     assert driver.of(p.ToolStarted) == []
     assert driver.of(p.CallDecided)[0].axes == driver.axes
 
@@ -287,7 +295,7 @@ def test_an_approval_is_asked_and_its_answer_holds(repo: Path, choice: str, exis
         await driver.answer(choice, "keep it")
         await driver.until_type(p.TurnFinished)
 
-    model = ScriptedModel([[call("bash", command="rm tally/count.py")], "ok"])
+    model = ScriptedModel([[call("bash", command="shred -u tally/count.py")], "ok"])
     drive(repo, script, model, person=True)
     assert (repo / "tally/count.py").exists() is exists
     expected = "exit 0" if choice == "y" else "not run: the user said no: keep it"
@@ -305,7 +313,7 @@ def test_tightened_axes_void_an_approval(repo: Path) -> None:
         await driver.session.submit(p.Answer(question=again.question, choice="n"))
         await driver.until_type(p.TurnFinished)
 
-    drive(repo, script, ScriptedModel([[call("bash", command="rm tally/count.py")], "ok"]), person=True)
+    drive(repo, script, ScriptedModel([[call("bash", command="shred -u tally/count.py")], "ok"]), person=True)
     assert (repo / "tally/count.py").exists()
 
 
@@ -315,13 +323,15 @@ def test_the_first_answer_wins_and_a_wrong_one_is_told_the_choices(repo: Path) -
         asked = await driver.until_type(p.QuestionAsked)
         await driver.session.submit(p.Answer(question=asked.question, choice="perhaps"))
         refused = await driver.until_type(p.CommandRan)
-        assert not refused.ok and "y (once), n (no)" in refused.text
+        assert (
+            not refused.ok and "y (yes), s (yes, for this session), a (always here: this line), n (no)" in refused.text
+        )
         await driver.session.submit(p.Answer(question=asked.question, choice="n"))
         await driver.session.submit(p.Answer(question=asked.question, choice="y"))
         late = await driver.until_type(p.CommandRan)
         assert not late.ok and "not open" in late.text
 
-    drive(repo, script, ScriptedModel([[call("bash", command="rm tally/count.py")], "ok"]), person=True)
+    drive(repo, script, ScriptedModel([[call("bash", command="shred -u tally/count.py")], "ok"]), person=True)
     assert (repo / "tally/count.py").exists()
 
 

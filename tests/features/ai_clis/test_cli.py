@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.engine.cycles import NOTE
 from tests.features.ai_clis.executing import put_on_path
 from tests.surfaces.program import Program
 
@@ -44,3 +45,10 @@ def test_each_executor_is_listed_with_its_path_its_version_or_what_is_missing(
 def test_an_agent_of_yours_without_a_command_is_an_error_that_names_it(quintet: Program, fakes: str) -> None:
     quintet.settings("[executors.bad]\nmodel = 'x'\n")
     assert "executors.bad has no command" in quintet.run("executors", PATH=fakes).clean(2).err
+
+
+def test_an_executor_that_is_not_there_is_said_with_the_nearest_and_nothing_begins(quintet: Program) -> None:
+    missing = quintet.run("flow", NOTE, "--permission-profile", "trusted", "--planner", "codexx").clean(1)
+    assert 'failed   codexx: "codexx" is no executor. Did you mean codex?' in missing.err
+    assert missing.err.count("is no executor") == 1
+    assert quintet.run("tasks", "--json").json() == []

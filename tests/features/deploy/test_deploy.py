@@ -177,7 +177,7 @@ def test_a_production_target_always_asks_to_publish(repo: Path) -> None:
     prepared = tools.prepare("deploy", '{"command": "frontend", "app": "live"}')
     assert not isinstance(prepared, ToolResult)
     assert prepared.decision.verdict is Verdict.ASK
-    assert "publish always asks" in prepared.decision.reason
+    assert "publishing always needs approval" in prepared.decision.reason
     assert prepared.decision.lifts == ()
     assert prepared.touch.lines == ("./ship.sh",)
     logs = tools.prepare("deploy", '{"command": "logs", "app": "live"}')

@@ -199,3 +199,8 @@ def test_the_folder_may_stand_before_a_command_of_two_words(quintet: Program, sh
     listed = quintet.run("-C", "tally", "library", "list", "--json").clean(0).json()
     assert [one["title"] for one in listed] == ["Notes", "Of Ships", "On Whales"]
     assert len(quintet.run("-C", "tally", "library", "--json").clean(0).json()) == 3
+
+
+def test_the_librarian_needs_no_model(quintet: Program) -> None:
+    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    assert {tool["name"]: tool["needs"] for tool in told["tools"]}["librarian"] == []

@@ -97,8 +97,8 @@ def test_doctor_starts_each_and_says_how_it_went(servers: Program) -> None:
 def test_a_call_by_hand_goes_through_the_gate_and_is_on_record(servers: Program) -> None:
     call = ("mcp", "call", "ours", "echo", '{"text": "hello"}')
     done = servers.run(*call, *BUILD).clean(3)
-    assert "not run  mcp_tool call_tool ours:echo" in done.err
-    assert "nobody is attached to ask" in done.err
+    assert "Skipped: mcp_tool ours:echo needs approval" in done.err
+    assert "this run is non-interactive" in done.err
     rule = servers.run("rules", "add", "allow", "mcp_tool(ours:echo)", "--json").clean(0).json()
     assert (rule["tool"], rule["pattern"], rule["effects"]) == ("mcp_tool", "ours:echo", ["network"])
     assert servers.run(*call, *BUILD).clean(0).out == '{"text": "hello"}\n'

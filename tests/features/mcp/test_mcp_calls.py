@@ -83,11 +83,12 @@ def test_looking_at_the_users_servers_and_their_tools_is_not_asked_about(project
 def test_a_call_asks_even_at_unrestricted_and_the_question_shows_what_the_tool_would_be_told(project: Path) -> None:
     driver = turn(project, [ECHO], "n")
     asked = driver.of(p.QuestionAsked)[0]
-    assert asked.text == "mcp_tool wants: evil:echo"
-    assert "why asked  what a server's tool does is up to the server: it asks, unless a rule of yours names it" in (
-        asked.detail
+    assert asked.text == "mcp_tool evil:echo?"
+    assert (
+        "Reason     what a server's tool does is up to the server: it needs approval, unless a rule of yours names it"
+        in (asked.detail)
     )
-    assert "always     mcp_tool evil:echo, unasked in this project until you revoke it" in asked.detail
+    assert "Always     in this project, until `quintet rules revoke`" in asked.detail
     assert '  "text": "hello"' in asked.detail
     assert results(driver) == [(CallStatus.DENIED, "not run: the user said no")]
 
@@ -110,7 +111,7 @@ def test_with_nobody_to_ask_a_call_is_not_made(project: Path) -> None:
     driver = turn(project, [ECHO], person=False)
     ((status, said),) = results(driver)
     assert status is CallStatus.DENIED
-    assert "nobody is attached to ask" in said
+    assert "Nobody can approve calls in this run" in said
     assert driver.of(p.TurnFinished)[0].status == "blocked"
 
 

@@ -93,7 +93,7 @@ async def reads_and_is_refused(client: Client) -> None:
     )
     failed, text = said(await client.call_tool("bash", {"command": "touch made"}))
     assert failed
-    assert "nobody is attached to ask" in text
+    assert "The call was bash touch made. Nobody can approve calls in this run" in text
     failed, text = said(await client.call_tool("Write", {"file_path": "a", "content": "b"}))
     assert failed
     assert "there is no tool Write here. There are: Read, bash" in text
@@ -128,8 +128,8 @@ def test_dials_and_toolsets_are_chosen_at_the_start(quintet: Program) -> None:
         assert {"Write", "fs_move", "git_branch_list"} <= names
         written = await client.call_tool("Write", {"file_path": "new.txt", "content": "new\n"})
         assert not written.is_error
-        failed, text = said(await client.call_tool("fs_delete", {"path": "new.txt"}))
-        assert (failed, "destroy always asks" in text) == (True, True)
+        failed, text = said(await client.call_tool("bash", {"command": "shred -u new.txt"}))
+        assert (failed, "always needs approval" in text) == (True, True)
         failed, text = said(await client.call_tool("fs_read_file", {"path": ".env"}))
         assert failed and text.startswith("not run: .env is protected: it may hold secrets; ")
 

@@ -4,11 +4,14 @@ import math
 from pathlib import Path
 
 import pytest
+from textual.events import Paste
 
 from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.settings.screen import KeySettings, keys_of, taken_twice
 from quintet.domain.settings.settings import Settings
+from quintet.surfaces.tui.prompt.prompt import PromptArea
+from quintet.testing import ScriptedModel
 from tests.surfaces.tui.watching import Person, watch
 
 
@@ -204,3 +207,25 @@ def test_a_question_mark_on_an_empty_prompt_shows_the_keys_and_elsewhere_is_a_qu
         assert person.ui.typed == "why?"
 
     watch(repo, script)
+
+
+def test_a_picture_dropped_on_the_prompt_is_shown_to_the_model_and_one_in_a_folded_paste_is_not(
+    repo: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "my shot.png"
+    outside.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(99))
+    model = ScriptedModel(["A dot.", "A log."])
+
+    async def script(person: Person) -> None:
+        area = person.ui.prompt.query_one(PromptArea)
+        for pasted in (str(outside).replace(" ", "\\ "), "log\n" * 20 + f"'{outside}'"):
+            area.post_message(Paste(pasted))
+            await person.settles()
+            await person.press("enter")
+            await person.rests()
+        shown = " ".join("".join(person.transcript).split())
+        assert shown.count("not shown to the model: ") == 1
+        assert [len(message.images) for message in model.requests[0].messages[-1:]] == [1]
+        assert not any(message.images for message in model.requests[1].messages[-1:])
+
+    watch(repo, script, model=model)

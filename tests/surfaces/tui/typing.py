@@ -17,8 +17,7 @@ from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import Surface
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.popup import Popup
-from quintet.surfaces.tui.prompt.prompt import Prompt
-from quintet.surfaces.tui.prompt.text_area import PromptArea
+from quintet.surfaces.tui.prompt.prompt import Prompt, PromptArea
 from quintet.testing import ScriptedModel
 from tests.surfaces.tui.settling import SECONDS, Arrivals
 

@@ -17,6 +17,7 @@ from quintet.surfaces.tui.app import TerminalUi
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import TuiContext
+from quintet.surfaces.tui.dialogs.ask import AskScreen
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 from quintet.surfaces.tui.transcript.scrollback import Scrollback
@@ -143,6 +144,7 @@ def watch(
     axes: AxesChange | None = None,
     theme: str = "dark",
     resume: str = "",
+    first: Callable[[Person], Awaitable[None]] | None = None,  # before there is a session
     first_keys: tuple[str, str] | None = None,
     deterministic: bool = True,
     own_open: Callable[[str], AbstractAsyncContextManager[Session]] | None = None,
@@ -178,8 +180,12 @@ def watch(
         arrivals = Arrivals()
         async with ui.run_test(size=size, message_hook=arrivals) as pilot:
             person = Person(ui, pilot, arrivals)
+            if first:
+                await first(person)
             if first_keys:  # a question before there is a session, and the key that answers it
                 await person.sees(first_keys[0][:60])
+                if isinstance(ui.screen, AskScreen):
+                    ui.screen._since = 0.0  # it has been there for a while
                 await person.press(first_keys[1])
             await person.wait(lambda: ui.query(Prompt) and ui.state.session, "the prompt")
             await person.settles()

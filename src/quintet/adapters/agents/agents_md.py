@@ -24,7 +24,7 @@ OWN = "the user's own, for every project"
 def head_page(start: str, files: ProjectFiles, config: str) -> str:
     """What stands in the head of a conversation: the user's page, then those from the root down to `start`."""
     own = own_page(files, config)
-    told = [f"From {own.place} ({OWN}):\n\n{own.text}"] if own else []
+    told = [pages.framed(own.place, own.text, OWN)] if own else []
     found = (_page_of(folder, files) for folder in ["", *_at_start(start, files)])
     return "\n\n".join([*told, *(page.told for page in found if page)])
 

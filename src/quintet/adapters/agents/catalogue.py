@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from functools import lru_cache
 
 from msgspec import Struct, field
 
@@ -55,6 +56,16 @@ def all_agents(places: Places) -> Catalogue:
         else:
             _fill(catalogue, folder, "project")
     _fill(catalogue, places.user_agents, "user")
+    ours = _shipped()
+    catalogue.agents.update({id: entry for id, entry in ours.agents.items() if id not in catalogue.agents})
+    catalogue.problems += ours.problems
+    return catalogue
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Catalogue:
+    """Those that come with Quintet, which stay as they are while it runs. Nobody changes this catalogue."""
+    catalogue = Catalogue()
     _fill(catalogue, SHIPPED, "shipped")
     return catalogue
 

@@ -106,7 +106,7 @@ class ProjectFiles:
         return path if found == whole else found
 
     def is_there(self, path: str) -> bool:
-        return os.path.lexists(os.path.join(self.root, path))
+        return os.path.lexists(os.path.join(self.root, os.path.expanduser(path)))
 
     def real(self, path: str) -> str:
         with self._opened(self.relative(path), os.O_PATH) as handle:

@@ -8,19 +8,41 @@ from __future__ import annotations
 
 import asyncio
 import os
+import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from quintet.adapters.files.private_files import private_folder
-from quintet.adapters.git.file_states import LooseObjects, folders_above, missing_folders, put_back, state_of, take_away
+from quintet.adapters.git.cover import NotCovered, Standing, Surveyor, within
+from quintet.adapters.git.file_states import (
+    LooseObjects,
+    folders_above,
+    give_access,
+    missing_folders,
+    put_back,
+    state_of,
+    take_away,
+    umask,
+    usual_access,
+)
 from quintet.adapters.git.shadow_git import ShadowGit
 from quintet.adapters.git.shadow_maintenance import Roots, ShadowMaintenance
 from quintet.domain.base.errors import QuintetError, ToolFailed
-from quintet.domain.journal.file_changes import FOLDER, FileChange, LeftAlone, Restoration, counted_lines, same
+from quintet.domain.journal.file_changes import (
+    FOLDER,
+    FileChange,
+    LeftAlone,
+    Restoration,
+    counted_lines,
+    names_folder,
+    same,
+)
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside
-from quintet.domain.ports.ports import Compared, Snapshot
+from quintet.domain.ports.ports import Compared, Covered, Snapshot
 
 AT_ONCE = 200  # files whose contents are held in memory together
+MOST_ALONE, MOST_ALONE_BYTES = 50, 5_000_000  # files that are kept without a snapshot
+MOST_BESIDE, MOST_BESIDE_BYTES = 500, 20_000_000  # files that are kept beside one, because git ignores them
 LOST = "its content is no longer kept"
 T = TypeVar("T")
 
@@ -43,13 +65,16 @@ class ShadowCheckpoints:
     async def snapshot(self, point: str) -> Snapshot:
         def take() -> Snapshot:
             with self._shadow.locked() as lock:
-                tree, lacking = self._shadow.tree(lock, self._first[1] if point == self._first[0] else "")
-                if point != self._first[0]:
-                    self._first = point, tree
-                self._roots.add(point, [tree])
-                return Snapshot(tree, tuple(lacking))
+                return self._take(lock, point)
 
         return await _apart(take)
+
+    def _take(self, lock: int, point: str) -> Snapshot:
+        tree, lacking = self._shadow.tree(lock, self._first[1] if point == self._first[0] else "")
+        if point != self._first[0]:
+            self._first = point, tree
+        self._roots.add(point, [tree])
+        return Snapshot(tree, tuple(lacking))
 
     async def compare(self, before: str, after: str, *, folders: bool = False) -> Compared:
         def look() -> Compared:
@@ -133,6 +158,59 @@ class ShadowCheckpoints:
                     found |= dict.fromkeys([*missing_folders(self._root, one), one])
         return list(found)
 
+    async def cover(self, point: str, paths: Sequence[str], *, alone: bool = False) -> Covered:
+        def take() -> Covered:
+            try:
+                found = Surveyor(self._root, self._protection).survey(paths)
+                private_folder(self._folder)
+                if alone and found.plain and len(found.files) <= MOST_ALONE and found.bytes <= MOST_ALONE_BYTES:
+                    return Covered(states=self._beside(point, found, {}))
+                if not self.whole:
+                    return Covered(states=self._beside(point, found, {}))
+                with self._shadow.locked() as lock:
+                    taken = self._take(lock, point)
+                    held = self._shadow.held(lock, found.files)
+                return Covered(tree=taken.tree, lacking=taken.lacking, states=self._beside(point, found, held))
+            except NotCovered as error:
+                return Covered(str(error))
+
+        return await _apart(take)
+
+    def _beside(self, point: str, found: Standing, held: Mapping[str, tuple[str, str, int]]) -> dict[str, str]:
+        """The states of what a tree does not hold, or not with all its access bits; contents it lacks are kept."""
+        mask = umask()
+        states: dict[str, str] = {}
+        lacking = []
+        for path, info in found.files.items():
+            bits, name, size = held.get(path, ("", "", -1))
+            if size != info.st_size or stat.S_IFMT(int(bits, 8)) != stat.S_IFMT(info.st_mode):
+                lacking.append(path)
+            elif stat.S_ISREG(info.st_mode) and (
+                len(found.files) <= MOST_ALONE or stat.S_IMODE(info.st_mode) != usual_access(bits == "100755", mask)
+            ):
+                states[path] = f"{info.st_mode:o} {name}"
+        if len(lacking) > MOST_BESIDE or sum(found.files[path].st_size for path in lacking) > MOST_BESIDE_BYTES:
+            why = "is ignored by git" if self.whole else "is too much to be kept without git"
+            raise NotCovered(found.topmost(lacking[0], held), why)
+        kept: list[str] = []
+
+        def keep(data: bytes) -> str:
+            kept.append(self._objects.keep(data))
+            return kept[-1]
+
+        states |= {path: state_of(self._root, path, keep) for path in lacking} | found.folders
+        for path in lacking:
+            if _name(states[path]) not in (*kept, ""):
+                raise NotCovered(path, "cannot be read")
+        for path in found.missing:
+            states |= dict.fromkeys([*missing_folders(self._root, path), path], "")
+        self._roots.add(point, kept or [""])
+        return states
+
+    async def below(self, point: str, folders: Sequence[str]) -> dict[str, str]:
+        found = await _apart(lambda: within(self._root, folders, MOST_BESIDE, MOST_BESIDE_BYTES))
+        return await self.keep(point, found) if found else {}
+
     async def now(self, paths: Iterable[str]) -> dict[str, str]:
         wanted = list(paths)
         return await _apart(lambda: {path: state_of(self._root, path, self._objects.name) for path in wanted})
@@ -153,8 +231,8 @@ class ShadowCheckpoints:
 
         def put() -> list[LeftAlone]:
             left: list[LeftAlone] = []
-            files = [one for one in wanted if FOLDER not in (one.now, one.target) and not one.target]
-            folders = [one for one in reversed(wanted) if one.now == FOLDER and not one.target]
+            files = [one for one in wanted if not one.target and not names_folder(one.now)]
+            folders = [one for one in reversed(wanted) if not one.target and names_folder(one.now)]
             rest = [one for one in wanted if one.target]
             for one in [*files, *folders]:
                 self._carefully(one, left, lambda one: take_away(self._root, one.path))
@@ -163,20 +241,26 @@ class ShadowCheckpoints:
                 held = self._contents(one.target for one in some)
                 for one in some:
                     self._carefully(one, left, lambda one, held=held: self._put(one, held))  # type: ignore[misc]
+            for one in reversed(rest):
+                if names_folder(one.target) and one.target != FOLDER:
+                    self._carefully(one, left, lambda one: give_access(self._root, one.path, one.target), made=True)
             return left
 
         return await _apart(put)
 
     def _put(self, one: Restoration, held: Mapping[str, bytes]) -> None:
-        if one.target != FOLDER and _name(one.target) not in held:
+        if not names_folder(one.target) and _name(one.target) not in held:
             raise ToolFailed(LOST)
-        put_back(self._root, one.path, one.target, one.now, held.get(_name(one.target), b""))
+        data = held.get(_name(one.target), b"")
+        put_back(self._root, one.path, one.target, one.now, data, exactly=one.exactly)
 
-    def _carefully(self, one: Restoration, left: list[LeftAlone], act: Callable[[Restoration], None]) -> None:
+    def _carefully(
+        self, one: Restoration, left: list[LeftAlone], act: Callable[[Restoration], None], *, made: bool = False
+    ) -> None:
         """Somebody may have saved the file since it was looked at."""
         try:
             is_now = state_of(self._root, one.path, self._objects.name)
-            if not same(is_now, one.now) and not (is_now == FOLDER and not one.now):
+            if not same(is_now, one.target if made else one.now) and not (names_folder(is_now) and not one.now):
                 left.append(LeftAlone(one.path, "changed from outside just now"))
             else:
                 act(one)

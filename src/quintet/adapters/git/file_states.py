@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterator
 from itertools import count
 
 from quintet.adapters.files.project_files import TEMPORARY, sweep
-from quintet.domain.journal.file_changes import FOLDER
+from quintet.domain.journal.file_changes import FOLDER, names_folder
 
+LARGEST_READ = 500_000_000
 _numbers = count(1_000_000)  # apart from those of the file tools, whose temporary names these are like
 
 
 def state_of(root: str, path: str, name: Callable[[bytes], str]) -> str:
-    """The state of a path; `name` names a content, and may keep it."""
+    """The state of a path; `name` names a content, and may keep it. One that cannot be read is named by its time."""
     try:
         with _parent(root, path) as (at, last):
             info = os.stat(last, dir_fd=at, follow_symlinks=False)
@@ -31,7 +32,12 @@ def state_of(root: str, path: str, name: Callable[[bytes], str]) -> str:
                 return FOLDER
             if not stat.S_ISREG(info.st_mode):
                 return f"{info.st_mode:o}"
-            handle = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            if info.st_size > LARGEST_READ:
+                return f"{info.st_mode:o} large:{info.st_size}:{info.st_mtime_ns}"
+            try:
+                handle = os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+            except PermissionError:
+                return f"{info.st_mode:o} unreadable:{info.st_size}:{info.st_mtime_ns}"
             with open(handle, "rb") as file:
                 return f"{info.st_mode:o} {name(file.read())}"
     except (FileNotFoundError, NotADirectoryError):
@@ -59,11 +65,14 @@ def take_away(root: str, path: str) -> None:
             os.unlink(last, dir_fd=at)
 
 
-def put_back(root: str, path: str, target: str, now: str, data: bytes) -> None:
-    """Make a path what it was: a file with this content, a link that says it, or a folder."""
+def put_back(root: str, path: str, target: str, now: str, data: bytes, *, exactly: bool = False) -> None:
+    """Make a path what it was: a file with this content, a link that says it, or a folder.
+
+    With `exactly` the access bits of the target are its own, and not what git made of them.
+    """
     bits = int(target.partition(" ")[0], 8)
     with _parent(root, path, make=True) as (at, last):
-        if target == FOLDER:
+        if names_folder(target):
             with contextlib.suppress(FileExistsError):
                 os.mkdir(last, dir_fd=at)
             return
@@ -84,7 +93,7 @@ def put_back(root: str, path: str, target: str, now: str, data: bytes) -> None:
                 fcntl.flock(file, fcntl.LOCK_EX)
             file.write(data)
             file.flush()
-            os.fchmod(file.fileno(), _access(bits, now))
+            os.fchmod(file.fileno(), stat.S_IMODE(bits) if exactly else _access(bits, now))
             os.fsync(file.fileno())
             os.replace(temporary, last, src_dir_fd=at, dst_dir_fd=at)
 
@@ -96,11 +105,35 @@ def _access(bits: int, now: str) -> int:
         return kept
     if now.startswith("100"):
         usual = stat.S_IMODE(int(now.partition(" ")[0], 8)) & ~0o111
-    else:
-        mask = os.umask(0)
+        return usual | (usual >> 2 & 0o111) if kept & 0o100 else usual
+    return usual_access(bool(kept & 0o100), umask())
+
+
+def usual_access(run: bool, mask: int) -> int:
+    """The access bits of a new file."""
+    usual = 0o666 & ~mask
+    return usual | (usual >> 2 & 0o111) if run else usual
+
+
+def umask() -> int:
+    """The access bits that new files and folders go without; to set it in order to read it is felt in every thread."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as file:
+            return next(int(line.split()[1], 8) for line in file if line.startswith("Umask:"))
+    except (OSError, StopIteration):
+        mask = os.umask(0o077)
         os.umask(mask)
-        usual = 0o666 & ~mask
-    return usual | (usual >> 2 & 0o111) if kept & 0o100 else usual
+        return mask
+
+
+def give_access(root: str, path: str, target: str) -> None:
+    """Give a folder that is there again the access bits of its state."""
+    with _parent(root, path) as (at, last):
+        handle = os.open(last, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=at)
+        try:
+            os.fchmod(handle, stat.S_IMODE(int(target, 8)))
+        finally:
+            os.close(handle)
 
 
 @contextlib.contextmanager

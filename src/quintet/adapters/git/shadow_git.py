@@ -12,7 +12,8 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 from quintet.adapters.files.temporary_folders import temporary
@@ -32,6 +33,8 @@ LARGEST_FILE = 100_000_000
 RULES = b".gitignore"
 MOST_FOLDERS = 200  # newly ignored ones that are looked into at once
 MOST_HIDDEN = 20_000
+LARGE_INDEX = 200_000  # bytes: some 2,000 files
+MOST_NAMED = 100  # paths on one command line
 # Contents as they are: no attribute of the project's converts anything. `!` where git takes no plain no.
 ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
 CONFIG = """\
@@ -133,30 +136,35 @@ class ShadowGit:
         return OldRules(self, lock, tree)
 
     def _tree(self, lock: int, since: str) -> tuple[str, list[str]]:
-        listed = self.run(lock, "ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
         changed: list[bytes] = []
         lacking: list[bytes] = []
-        for name in dict.fromkeys(listed.split(b"\0")[:-1]):
+        for name in dict.fromkeys(self._differing(lock).split(b"\0")[:-1]):
             (lacking if name.endswith(b"/") or self._left_out(name) else changed).append(name)
+        self._update(lock, changed)
         if since and (since == self._ruled_anew or are_rules(changed)):
-            self._ruled_anew = since
-            changed += [name for name in self.rules_of(lock, since).hidden()[0] if not self._left_out(name)]
+            self._ruled_anew = since  # after the update: what stands where a file was is not listed before
+            hidden = [name for name in self.rules_of(lock, since).hidden()[0] if not self._left_out(name)]
+            self._update(lock, hidden)
+            changed += hidden
         known = "" if changed else self._known_tree()
-        if changed:
-            self.run(
-                lock,
-                "update-index",
-                "-z",
-                "--add",
-                "--remove",
-                "--replace",
-                "--stdin",
-                given=b"\0".join(changed) + b"\0",
-            )
         if not known:
             known = self.run(lock, "write-tree").decode().strip()
             self._note_tree(known)
         return known, [os.fsdecode(name) for name in lacking]
+
+    def _differing(self, lock: int) -> bytes:
+        """The paths of what is not as in the index. For many files two git at once: one of them looks in threads."""
+        if not os.path.exists(self._index) or os.path.getsize(self._index) < LARGE_INDEX:
+            return self.run(lock, "ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
+        with ThreadPoolExecutor(1) as beside:
+            others = beside.submit(self.run, lock, "ls-files", "-z", "--others", "--exclude-standard")
+            known = self.run(lock, "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all")
+            return known + others.result()
+
+    def _update(self, lock: int, names: list[bytes]) -> None:
+        if names:
+            words = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+            self.run(lock, *words, given=b"".join(name + b"\0" for name in names))
 
     def _left_out(self, name: bytes) -> bool:
         return self._protection.is_secret(os.fsdecode(name)) or self._too_large(name)
@@ -225,6 +233,25 @@ class ShadowGit:
                 found[name] = said[at : at + int(size[0])]
                 at += int(size[0]) + 1
         return found
+
+    def held(self, lock: int, paths: Collection[str]) -> dict[str, tuple[str, str, int]]:
+        """Those of these paths that the newest tree holds: access bits, name and size of a content that is there."""
+        some = [f":(literal){path}" for path in paths] if len(paths) <= MOST_NAMED else []
+        wanted = {os.fsencode(path) for path in paths}
+        listed = self.run(lock, "ls-files", "-z", "-s", "--", *some).split(b"\0")[:-1] if wanted else []
+        found: dict[str, tuple[str, str]] = {}
+        for line in listed:
+            about, _, path = line.partition(b"\t")
+            if path in wanted:
+                bits, name, _ = about.decode("ascii").split(" ")
+                found[os.fsdecode(path)] = bits, name
+        if not found:
+            return {}
+        given = "".join(f"{name}\n" for _, name in found.values()).encode()
+        said = self.run(lock, "cat-file", "--batch-check=%(objecttype) %(objectsize)", given=given).splitlines()
+        sizes = [int(line[5:]) if line.startswith(b"blob ") else -1 for line in said]
+        known = zip(found.items(), sizes, strict=True)
+        return {path: (*state, size) for (path, state), size in known if size >= 0}
 
     # ── the beginning
 

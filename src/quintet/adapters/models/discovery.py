@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec import Struct
+from msgspec.json import encode
 
 from quintet.adapters.files.loose_json import decoded
 from quintet.adapters.processes.host_programs import program
@@ -47,7 +48,7 @@ def keys(environ: Mapping[str, str] | None = None) -> list[FoundModel]:
     found = []
     for preset in PRESETS:
         variable = key_variable(preset, around) if preset.key_needed else ""
-        if variable and (base_url := _address(preset, around)):
+        if variable and (base_url := address_of(preset, around)):
             found.append(
                 FoundModel(preset.name, f"{variable} is set", preset.wire, base_url, variable, title=preset.title)
             )
@@ -65,7 +66,7 @@ def servers(
     around = os.environ if environ is None else environ
     found = []
     for preset in presets:
-        base_url = _address(preset, around) if preset.local else ""
+        base_url = address_of(preset, around) if preset.local else ""
         if not base_url:
             continue
         key = key_variable(preset, around)
@@ -93,10 +94,10 @@ def connect_line() -> str:
 
 def host(preset: Preset) -> str:
     """Where a preset's key would go; empty where that is not known yet."""
-    return host_of(_address(preset, os.environ))
+    return host_of(address_of(preset, os.environ))
 
 
-def _address(preset: Preset, environ: Mapping[str, str]) -> str:
+def address_of(preset: Preset, environ: Mapping[str, str]) -> str:
     """Where it is; empty where that takes something that is not known, or its variable holds no address."""
     try:
         return base_url_of(preset, environ)
@@ -105,24 +106,55 @@ def _address(preset: Preset, environ: Mapping[str, str]) -> str:
 
 
 def _models_at(base_url: str, seconds: float) -> tuple[str, ...]:
+    answer = ask(base_url, "/models", seconds)
+    if answer is None:
+        return ()
+    from quintet.adapters.models.model_list import models_in  # brings the HTTP client
+
+    return tuple(model.id for model in models_in(answer) or ())
+
+
+def ask(base_url: str, path: str, seconds: float, body: dict[str, Any] | None = None, key: str = "") -> Any:
+    """The JSON that a server answers a GET, or a POST of `body`, with; None where it answers nothing good in time."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection  # 9 ms
 
     parts = urlsplit(base_url)
     host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
     if not _listens(host, port, seconds):
-        return ()
+        return None
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(host, port, timeout=seconds)
     try:
-        connection.request("GET", f"{parts.path}/models")
-        answer = decoded(_read_within(connection.getresponse(), MOST_SECONDS))
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        sent = None if body is None else encode(body)
+        connection.request("GET" if sent is None else "POST", f"{parts.path}{path}", sent, headers)
+        response = connection.getresponse()
+        read = _read_within(response, MOST_SECONDS)
+        return decoded(read) if response.status < 300 else None
     except (OSError, HTTPException):
-        return ()
+        return None
     finally:
         connection.close()
-    from quintet.adapters.models.model_list import models_in  # brings the HTTP client
 
-    return tuple(model.id for model in models_in(answer) or ())
+
+def answers(base_url: str, seconds: float) -> bool:
+    """Whether a server answers a request for its list of models in time, with whatever."""
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # 9 ms
+    from ssl import SSLError
+
+    parts = urlsplit(base_url)
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    try:
+        connection = kind(parts.hostname or "", parts.port, timeout=seconds)
+    except ValueError:
+        return False
+    try:
+        connection.request("GET", f"{parts.path}/models")
+        return connection.getresponse().status > 0
+    except (OSError, HTTPException) as error:
+        return isinstance(error, SSLError)  # somebody is there; its certificate is for a request to judge
+    finally:
+        connection.close()
 
 
 def _read_within(response: Any, seconds: float) -> bytes:

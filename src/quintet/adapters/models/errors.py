@@ -172,6 +172,9 @@ class Failures:
 
     def _words(self, text: str) -> str:
         hidden = text.replace(self.key, "***") if len(self.key) > 3 else text
+        from quintet.domain.base.redaction import Redaction  # for an error alone
+
+        hidden = Redaction((self.key,)).text(hidden)  # in base64, percent-encoded, escaped
         return " ".join("".join(c if c.isprintable() else " " for c in hidden).split())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from importlib import import_module
@@ -11,11 +12,14 @@ from typing import Any
 
 from msgspec import structs
 
+from quintet.adapters.models import ollama
 from quintet.adapters.models.discovery import connect_line, found_here
 from quintet.adapters.models.keys import Key
 from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
 from quintet.domain.base.redaction import Redactor
 from quintet.domain.base.retry import model_wait
+from quintet.domain.models.known import resolved_model
+from quintet.domain.models.presets import direct_model
 from quintet.domain.ports.ports import Model
 from quintet.domain.settings.settings import REPLAYED, ModelSettings, Settings
 from quintet.domain.turn.messages import (
@@ -71,8 +75,22 @@ class Models:
             return _made("offline_rules.model:OfflineRules", found_here, connect_line)
         if name.startswith(REPLAYED):
             return _made("models.replayed:ReplayedModel", name.removeprefix(REPLAYED))
-        configured = self._settings.models[name]
+        configured = self._settings.models.get(name) or direct_settings(name)
+        if configured is None:
+            raise SettingsError(
+                f'there is no model "{name}"',
+                hint="`quintet models` lists them; /model NAME or /model auto changes it.",
+            )
         return _of_wire(configured, Key(configured, name, self._learn), name)
+
+
+def direct_settings(name: str) -> ModelSettings | None:
+    """Of a model that is named as PRESET/MODEL in the place of a configured one; None if it is no such name."""
+    table = direct_model(name, os.environ)
+    if table is None:
+        return None
+    told = ollama.model_facts(table["base_url"], table["model"]).table if ollama.is_usual(table["base_url"]) else {}
+    return resolved_model(ModelSettings(**{"base_url": "", **table, **told}))
 
 
 def make_model(configured: ModelSettings, key: str, name: str) -> Model:

@@ -59,13 +59,17 @@ def _runs(path: str) -> bool:
 
 def is_apart(path: str) -> bool:
     """Whether neither the path nor a link on its way is in a project: whoever owns a link can redirect it."""
-    return not any(_inside(step, root) for step in _way(path) for root in _projects)
+    return not any(_in_project(step) for step in _way(path))
 
 
-def _inside(path: str, root: str) -> bool:
-    if root == "/":
-        return not any(_below(path, folder) or _below(folder, path) for folder in SYSTEM)
-    return _below(path, root)
+def _in_project(path: str) -> bool:
+    if "/" in _projects and not any(_below(path, folder) or _below(folder, path) for folder in SYSTEM):
+        return True
+    while path.strip("/"):
+        if path in _projects:
+            return True
+        path = os.path.dirname(path)
+    return False
 
 
 def _below(path: str, folder: str) -> bool:

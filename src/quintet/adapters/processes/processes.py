@@ -100,9 +100,11 @@ class LocalProcesses:
         keep: int = 30_000,
         whole: str = "",
         contained: bool = True,
+        as_user: bool = False,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
-        launch = Launch(tuple(argv), cwd, {"PATH": host_path()})
+        contained = contained and not as_user
+        launch = Launch(tuple(argv), cwd, dict(os.environ) if as_user else {"PATH": host_path()})
         if contained:  # looking for what has to be covered reads folders: not on the loop
             launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
         done = await self._run(launch, grant, timeout, keep, whole, on_output)

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from shutil import rmtree
 
+from quintet.domain.permission.effects import MACHINE_FACTS
 from quintet.domain.permission.exposure import AGENT, KEYS, PRIVATE
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
 
@@ -105,6 +106,11 @@ def credentials() -> list[str]:
 def _too_much(path: str) -> bool:
     """The root, the home folder or one above it: a prefix that would show everything."""
     return (home() + "/").startswith(path.rstrip("/") + "/") or any(below(path, system) for system in SYSTEM)
+
+
+def shown_folders() -> tuple[str, ...]:
+    """The system's own folders and facts about the machine, which every sandbox shows read-only."""
+    return (*(path for path in (*SYSTEM, *ALIASES) if os.path.isdir(path)), *MACHINE_FACTS)
 
 
 def _outermost(paths: list[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import msgspec
 
@@ -11,8 +12,9 @@ from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places, cache_folder, home_links, own_paths
 from quintet.adapters.processes.python_environment import run_from
 from quintet.adapters.protected.linked_git import hooks_in
+from quintet.adapters.sandbox.host_mounts import home, shown_folders
 from quintet.domain.base.errors import NotFound, SettingsError
-from quintet.domain.permission.gate import Terms
+from quintet.domain.permission.gate import Sandbox, Terms
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
 from quintet.domain.permission.rules import Rule
 from quintet.domain.settings.settings import Settings
@@ -32,6 +34,8 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         readable_folders=(places.outputs,),
         hooks=hooks_in(places.root),
         loopback_open=sandbox.loopback_open(kind, settings.sandbox.loopback),
+        home=home(),
+        shown=shown_folders() if kind is Sandbox.BWRAP else (),
     )
 
 
@@ -46,6 +50,16 @@ def protection_of(places: Places, settings: Settings) -> Protection:
         os.path.realpath(os.path.expanduser("~")),
         dict.fromkeys((cache_folder(), os.path.realpath(cache_folder()), *run_from(places.root))),
     )
+
+
+def one_rule(rules: Sequence[Rule], wanted: str) -> Rule:
+    """The rule of this id, or of the only id that begins so."""
+    whole = [rule for rule in rules if rule.id == wanted]
+    found = whole or [rule for rule in rules if wanted and rule.id.startswith(wanted)]
+    if len(found) != 1:
+        many = "more than one rule begins" if found else "there is no rule that begins"
+        raise NotFound(f'{many} with "{wanted}"', hint="`quintet rules list` shows them.")
+    return found[0]
 
 
 class FileRuleBook:
@@ -72,13 +86,9 @@ class FileRuleBook:
         """Remove a rule, named by its id or the beginning of one."""
         with private_files.locked(self._path):
             rules = self.rules()
-            whole = [rule for rule in rules if rule.id == wanted]
-            found = whole or [rule for rule in rules if wanted and rule.id.startswith(wanted)]
-            if len(found) != 1:
-                many = "more than one rule begins" if found else "there is no rule that begins"
-                raise NotFound(f'{many} with "{wanted}"', hint="`quintet rules list` shows them.")
-            self._write(tuple(rule for rule in rules if rule is not found[0]))
-            return found[0]
+            found = one_rule(rules, wanted)
+            self._write(tuple(rule for rule in rules if rule is not found))
+            return found
 
     def _write(self, rules: tuple[Rule, ...]) -> None:
         private_files.write_json(self._path, msgspec.to_builtins(rules))

@@ -39,6 +39,9 @@ class Leaf(Struct, frozen=True):
     textual: bool = False  # came as text: "0.5", "true"
 
 
+OTHER = "pydantic-ai"  # the wire that takes its provider from the model's name
+
+
 class LoadedSettings(Struct):
     settings: Settings
     values: dict[str, tuple[Any, str]] = field(default_factory=dict)  # key → value, source; only what was set
@@ -91,7 +94,7 @@ def _homeless(key: str, values: Mapping[str, Any]) -> str:
     name = str(values[key]) if route else _model_of(key)
     if name in ("", "builtin") or name.startswith(REPLAYED) or f"models.{name}.base_url" in values:
         return ""
-    return "" if values.get(f"models.{name}.wire") == "pydantic-ai" else name
+    return "" if values.get(f"models.{name}.wire") == OTHER else name
 
 
 def _model_of(key: str) -> str:
@@ -148,7 +151,7 @@ def _take(
             continue
         value = checked(leaf, info)
         before = loaded.values.get(leaf.key, (info.default, "default"))[0]
-        if untrusted is not None and info.reach == OWN:
+        if untrusted is not None and (info.reach == OWN or _picks_provider(leaf.key, value, loaded.values)):
             owned.append(leaf)
             continue
         if untrusted is not None and leaf.key == "protect.secrets":  # a project's never take the user's away
@@ -166,6 +169,21 @@ def _take(
             loaded.warnings.append(f"{where}: {ignored([leaf.key for leaf in leaves])}{why}")
 
 
+def _picks_provider(key: str, value: Any, values: Mapping[str, tuple[Any, str]]) -> bool:
+    """Whether a project's setting would say who gets the prompts: with pydantic-ai it is the wire and the model's name.
+
+    Another model of the provider that the user's own settings name is a project's to choose.
+    """
+    name, _, field = key.removeprefix("models.").rpartition(".")
+    wire = values.get(f"models.{name}.wire", ("", ""))[0]
+    if not key.startswith("models.") or field not in ("wire", "model"):
+        return False
+    if field == "wire":
+        return OTHER in (value, wire) and value != wire
+    own = values.get(f"models.{name}.model", ("", ""))[0]
+    return wire == OTHER and str(value).partition(":")[0] != str(own).partition(":")[0]
+
+
 def _may_set(info: SettingInfo, value: Any, before: Any) -> bool:
     """Whether an untrusted project may set this."""
     return info.reach == FREE or (info.reach == TIGHTEN and is_tighter(info.key, value, before))
@@ -179,8 +197,9 @@ def would_change(places: Places, data: bytes) -> list[ProjectSetting]:
     found = []
     leaves = from_text(_decoded(data, places.project_settings), places.project_settings)
     values = {key: value for key, (value, _) in user.values.items()}
-    values |= {leaf.key: leaf.raw for leaf in leaves if not leaf.key.endswith(".base_url")}
-    for leaf in leaves:
+    taken = [leaf for leaf in leaves if not _picks_provider(leaf.key, leaf.raw, user.values)]
+    values |= {leaf.key: leaf.raw for leaf in taken if not leaf.key.endswith(".base_url")}
+    for leaf in taken:
         if _homeless(leaf.key, values):
             continue
         info = known.get(tables().pattern(leaf.key))
@@ -319,7 +338,7 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             table = table.setdefault(part, {})
         table[name] = value
     for name, table in tree.get("models", {}).items():
-        if table.get("wire") == "pydantic-ai":
+        if table.get("wire") == OTHER:
             table.setdefault("base_url", "")
         for needed in ("base_url", "model"):
             if needed not in table:

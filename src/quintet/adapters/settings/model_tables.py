@@ -11,7 +11,15 @@ from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.settings.settings import ModelSettings, RoutingSettings
 
-OF_THE_MODEL = ("price_input", "price_cached", "price_output", "context_window", "max_tokens")  # not of another one
+# Not of another model of the same name.
+OF_THE_MODEL = (
+    "price_input",
+    "price_cached",
+    "price_output",
+    "context_window",
+    "max_tokens",
+    "vision",
+)
 
 
 def put_models(book: UserSettings, tables: Mapping[str, Mapping[str, Any]], routing: Mapping[str, str]) -> None:

@@ -27,6 +27,8 @@ _MARKS = regex(r"[|&;<>(){}$`\[]")
 _NO_TEXT = regex("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _REDIRECT = regex(r"\d?(&>>|&>|>>|>\||>&|>|<) ?([\w./-]+)", re.ASCII)
 
+_DASH = regex(r"[^'\"\\$`#<>(){}\n]*[ \t](-)[ \t]+<<")
+
 _JOINS = frozenset({"&&", "||"})
 _STATEMENTS = listed(
     "list pipeline redirected_statement for_statement c_style_for_statement while_statement do_group if_statement "
@@ -34,6 +36,7 @@ _STATEMENTS = listed(
     "test_command declaration_command unset_command command variable_assignment variable_assignments"
 )
 _GROUPS = listed("pipeline subshell do_group if_statement elif_clause else_clause while_statement negated_command")
+_REPEATED = listed("for_statement c_style_for_statement while_statement function_definition")
 _TOKENS = listed(
     "; ;; ;& ;;& & && || | |& ( ) { } ! for select in while until do done if then elif else fi case esac function "
     "$( ` <( >( comment"
@@ -65,6 +68,8 @@ class BashGrammar:
             import tree_sitter_bash
 
             self._parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+        if "<<" in line and (dash := _DASH.match(line)):  # the tree leaves a `-` before a here-document out
+            line = f"{line[: dash.start(1)]}'-'{line[dash.end(1) :]}"
         source = line.encode()
         root = self._parser.parse(source).root_node
         if root.has_error:
@@ -87,10 +92,17 @@ class _Reading(Insides):
         self.moving = "cd" in text or "pushd" in text or "popd" in text  # else the order of commands does not matter
         self.open: list[tuple[str, int, int]] = []  # spans: name, first command, what was on the stack before
         self.spans: list[CommandSpan] = []
+        self.repeats = False
 
     def script(self, problem: str) -> Script:
         return Script(
-            tuple(self.commands), problem, self.evaluates, self.expands, tuple(self.defaults), tuple(self.spans)
+            tuple(self.commands),
+            problem,
+            self.evaluates,
+            self.expands,
+            tuple(self.defaults),
+            tuple(self.spans),
+            self.repeats and self.moving,
         )
 
     def read(self, root: Node) -> None:
@@ -104,6 +116,7 @@ class _Reading(Insides):
                 self.commands.append(node)
                 continue
             kind = node.type
+            self.repeats = self.repeats or kind in _REPEATED
             if kind == "command":
                 self.commands.append(self.command(node, follows, ()))
             elif kind in _GROUPS:

@@ -87,6 +87,11 @@ class Rows:
         recorded = self._recorded(row[1:] for row in rows)
         return [(str(row[0]), one.event) for row, one in zip(rows, recorded, strict=True)]
 
+    def rules_used(self) -> dict[str, tuple[str, int]]:
+        """When each rule of the user's last decided in this project, and how often."""
+        found = self.connection.execute(self.sql["rules_used"])
+        return {str(rule): (str(at), int(count)) for rule, at, count in found}
+
     def event(self, seq: int) -> tuple[str, Recorded]:
         row = next(iter(self.connection.execute(self.sql["event_by_seq"], (seq,))), None)
         if row is None:

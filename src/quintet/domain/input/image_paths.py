@@ -6,6 +6,7 @@ A bare name is a word like any other.
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.input.at_file import SIGN
@@ -27,8 +28,13 @@ def image_paths(text: str) -> tuple[str, ...]:
     found: dict[str, None] = {}
     for named in _NAMED.finditer(text):
         path = named[1] or named[2] or _ESCAPE.sub(r"\1", named[3] or "")
-        path = path.removeprefix(SIGN).removeprefix("file://").rstrip(",;:!?)").rstrip(".")
-        meant = named[0].startswith(SIGN) or path.startswith("/")
+        path = _local(path.removeprefix(SIGN)).rstrip(",;:!?)").rstrip(".")
+        meant = named[0].startswith(SIGN) or path.startswith(("/", "~/"))
         if meant and is_image(path):
             found[path] = None
     return tuple(found)[:MOST_IMAGES]
+
+
+def _local(path: str) -> str:
+    """A path that a terminal wrote as an address of a file, as a path."""
+    return unquote(path.removeprefix("file://")) if path.startswith("file:///") else path

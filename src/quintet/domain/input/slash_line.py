@@ -47,6 +47,11 @@ def own_call(text: str) -> tuple[str, str] | None:
     return None
 
 
+def is_shell_line(text: str) -> bool:
+    """Whether a text is `! line`: a shell line of the person's own, and no `!!tool` call."""
+    return text.startswith(_SHELL) and not text.startswith(_CALL) and bool(text.removeprefix(_SHELL).strip())
+
+
 def format_own_call(tool: str, arguments: str) -> str:
     return f"{_CALL}{tool} {arguments}"
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import UNSET, Struct, UnsetType, field
+from msgspec import UNSET, UnsetType, field
 
 from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes, Surface
 from quintet.domain.journal.file_changes import FileChange
+from quintet.domain.permission.answers import Choice as Choice
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox, Verdict
 from quintet.domain.permission.rules import Rule
@@ -35,17 +36,9 @@ class CallDecided(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class RuleMade(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user said always, and it became a standing rule."""
+    """An answer of the user's became a rule: one that lasts, or one of this session."""
 
     rule: Rule
-
-
-YES, ALWAYS, NO = "y", "a", "n"  # the keys of an approval's choices; no is n in every question
-
-
-class Choice(Struct, frozen=True, gc=False):
-    key: str
-    label: str
 
 
 class QuestionAsked(Tagged, frozen=True, kw_only=True, gc=False):
@@ -76,6 +69,7 @@ class ToolStarted(Tagged, frozen=True, kw_only=True, gc=False):
     turn: str
     tool: str
     arguments: str
+    rights: Surface | UnsetType = UNSET  # the surface of a line that runs with the user's rights; left out for others
 
 
 class ToolFinished(Tagged, frozen=True, kw_only=True, gc=False):

@@ -13,6 +13,7 @@ from quintet.domain.dials import badge
 from quintet.domain.journal import describe_cycle as cycle_words
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.reasons import Refuser, refusal_of, refuser_of
+from quintet.domain.journal.turn_state import skipped_call
 from quintet.domain.permission import rules
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.protection_notices import PUT_RIGHT
@@ -20,12 +21,14 @@ from quintet.domain.permission.question import split_detail
 from quintet.domain.tasks.executors import STARTING
 from quintet.domain.turn import delivery
 from quintet.domain.turn.messages import EndStatus
+from quintet.domain.turn.skipped import SkippedCall, held_up, sentence
 from quintet.domain.turn.swe_phases import PHASE_TOOLS
 from quintet.domain.turn.todos import TodoStatus
 from quintet.domain.turn.tool_menu import FINISH_STEP, META_TOOLS
 from quintet.domain.turn.tool_spec import CallStatus
 
 # A model finding its way, its last word, which the turn's end shows, and moves, which speak for themselves.
+CHOICES_COLUMNS = 76
 FEW_LINES = 12  # of a question, until what is said of it stands at its end once more
 QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRead", "TodoStart", "TodoClaim"}) - {
     "analyze_test_failure"
@@ -56,7 +59,9 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.CommandRan() as e:
             text = e.text.partition("\n")[2] if SPOKEN_FOR & e.data.keys() else e.text
             return _lines(text, "" if e.ok else "error")
-        case p.CallDecided() as e if e.verdict is Verdict.DENY or (e.verdict is Verdict.ASK and not e.person):
+        case p.CallDecided() as e if call := skipped_call(e):
+            return [Line(f"{sentence(call)} · quintet why {recorded.seq}", "warning")]
+        case p.CallDecided() as e if e.verdict is Verdict.DENY:
             return [
                 Line(f"not run  {e.tool} {brief(e.arguments)}", "warning"),
                 Line(f"         {e.reason}", "warning"),
@@ -75,7 +80,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.ReportMade() as e:
             return _report(e)
         case p.RuleMade() as e:
-            return [Line(f"rule     {rules.describe(e.rule)} · quintet rules revoke {e.rule.id}", "dim")]
+            back = "for this session" if e.rule.session else f"quintet rules revoke {e.rule.id}"
+            return [Line(f"rule     {rules.describe(e.rule)} · {back}", "dim")]
         case p.ToolStarted(tool=tool) if tool in QUIET:
             return []
         case p.ToolStarted(tool=tool) as e if tool == STARTING:
@@ -83,7 +89,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
             again = f", attempt {about['attempt']}" if about["attempt"] > 1 else ""
             return [Line(f"▸ {about['executor']}: {about['role']}{again}", "accent")]
         case p.ToolStarted() as e:
-            return [Line(f"▸ {e.tool} {brief(e.arguments)}", "accent")]
+            return [Line(f"▸ {e.tool} {brief(e.arguments)}{with_rights(e)}", "accent")]
         case p.ToolFinished() as e:
             return _finished(e)
         case p.ModelFailed() as e if e.error.code == ModelContextOverflow.code and e.retry_in is not None:
@@ -174,7 +180,7 @@ def nothing_to_compact(held: int) -> str:
 
 def question(event: p.QuestionAsked) -> list[Line]:
     """What Quintet says of it first, and again at the end where what a model wrote is long."""
-    choices = "   ".join(f"[{choice.key}] {choice.label}" for choice in event.choices)
+    choices = _rows_of([f"[{choice.key}] {choice.label}" for choice in event.choices])
     roles = {"+ ": "success", "- ": "error"}
     own, rest = split_detail(event.detail)
     told = [Line(f"  {line}", "dim") for line in own]
@@ -187,8 +193,25 @@ def question(event: p.QuestionAsked) -> list[Line]:
         *(Line(f"  {line}", "warning") for line in head[1:]),
         *shown,
         *again,
-        Line(f"  {choices}", "accent"),
+        *(Line(f"  {row}", "accent") for row in choices),
     ]
+
+
+def _rows_of(choices: list[str]) -> list[str]:
+    """The choices side by side, as many in a row as fit."""
+    rows = [""]
+    for choice in choices:
+        wider = f"{rows[-1]}   {choice}" if rows[-1] else choice
+        if len(wider) > CHOICES_COLUMNS and rows[-1]:
+            rows.append(choice)
+        else:
+            rows[-1] = wider
+    return rows
+
+
+def with_rights(started: p.ToolStarted) -> str:
+    """What to say behind a call that runs with the user's rights."""
+    return " · with your rights" if started.rights else ""
 
 
 def _finished(event: p.ToolFinished) -> list[Line]:
@@ -250,11 +273,14 @@ class RepeatFilter:
     def __init__(self) -> None:
         self._refused = ""  # why the newest refused call of the turn was not run
         self._put_right: list[str] = []  # in the turn, in order
+        self._skipped: list[SkippedCall] = []  # in the turn
 
     def __call__(self, recorded: p.Recorded) -> p.Recorded:
         match recorded.event:
             case p.TurnStarted():
-                self._refused, self._put_right = "", []
+                self._refused, self._put_right, self._skipped = "", [], []
+            case p.CallDecided() as decided if call := skipped_call(decided):
+                self._skipped.append(call)
             case p.Noticed(code=code, text=text) if code == PUT_RIGHT:
                 self._put_right.append(text)
             case p.ToolFinished(status=CallStatus.DENIED, content=content):
@@ -262,11 +288,15 @@ class RepeatFilter:
             case p.ToolFinished() as ended if self._put_right:
                 content = self._without(ended.content)
                 return structs.replace(recorded, event=structs.replace(ended, content=content))
-            case p.TurnFinished(reason=reason) as ending if self._refused and reason.endswith(self._refused):
+            case p.TurnFinished(reason=reason) as ending if self._refused and self._says_again(reason):
                 return structs.replace(recorded, event=structs.replace(ending, reason=""))
             case p.TurnFinished() as ending if self._put_right:
                 return structs.replace(recorded, event=structs.replace(ending, answer=self._without(ending.answer)))
         return recorded
+
+    def _says_again(self, reason: str) -> bool:
+        alone = len(self._skipped) == 1 and reason == held_up(self._skipped)
+        return alone or reason.endswith(self._refused)
 
     def _without(self, text: str) -> str:
         for told in reversed(self._put_right):

@@ -1,8 +1,8 @@
 """What a run did to files, and how to take it back: pure.
 
 A file's state is a word: empty where there is no file, else kind and access bits in octal and the name of its content
-("100644 <id>"; a folder has bits only). Changes of one path, in order, are its trail; a trail whose parts do not meet
-was crossed by somebody else.
+("100644 <id>"; a folder has bits only, and "40000" where they are the usual ones). Changes of one path, in order, are
+its trail; a trail whose parts do not meet was crossed by somebody else.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Restoration(Struct, frozen=True):
     path: str
     now: str
     target: str
+    exactly: bool = False  # the target's access bits are its own, and not git's
 
 
 class LeftAlone(Struct, frozen=True):
@@ -55,9 +56,15 @@ def same(one: str, other: str) -> bool:
     return one == other or _canonical(one) == _canonical(other)
 
 
+def names_folder(state: str) -> bool:
+    return state.startswith("4")
+
+
 def _canonical(state: str) -> str:
+    if names_folder(state):
+        return FOLDER
     bits, _, content = state.partition(" ")
-    if not bits.startswith("100"):
+    if len(bits) != 6 or not bits.startswith("10"):
         return state
     return f"{'100755' if int(bits, 8) & 0o100 else '100644'} {content}"
 
@@ -79,7 +86,7 @@ def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> RewindPlan:
     restore, left, already = [], [], []
     for path, trail in sorted(found.items()):
         is_now = now.get(path, "")
-        if is_now == FOLDER and FOLDER not in (trail.first, trail.last):
+        if names_folder(is_now) and not (names_folder(trail.first) or names_folder(trail.last)):
             is_now = ""  # what was a file is a folder now: there is no such file
         if same(is_now, trail.first):
             if not same(trail.last, trail.first):

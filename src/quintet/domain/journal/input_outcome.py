@@ -6,10 +6,10 @@ is answered, or let one go on; then the input ends with that.
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from quintet.domain.journal.call_events import NO
 from quintet.domain.journal.protocol import (
+    CallDecided,
     CommandRan,
     CycleStopped,
     Event,
@@ -18,7 +18,10 @@ from quintet.domain.journal.protocol import (
     TurnFinished,
     TurnStarted,
 )
+from quintet.domain.journal.turn_state import skipped_call
+from quintet.domain.permission.answers import NO
 from quintet.domain.turn.messages import EndStatus
+from quintet.domain.turn.skipped import SkippedCall
 
 NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
 OWN_TURN, NEXT_TURN = "", "next"  # what a command says of the turn that follows: its own, or the one that goes on
@@ -31,6 +34,7 @@ class InputOutcome(Struct, frozen=True):
     answer: str = ""
     reason: str = ""
     event: CommandRan | TurnFinished | CycleStopped | QuestionAnswered | None = None
+    skipped: tuple[SkippedCall, ...] = ()  # that nobody could approve
 
 
 class InputWatch:
@@ -43,13 +47,23 @@ class InputWatch:
         self._turn = ""  # the turn that it ends with
         self._cycle = ""  # the run of the cycle that it ends with
         self._asking = False  # the command is the newest event: what it asks comes right behind
+        self._skipped: list[SkippedCall] = []
         self._question = ""  # whose answer begins what the command asks for
 
     def see(self, event: Event) -> InputOutcome | None:
         """The outcome if this event ends the input, or an earlier one did."""
         if self.outcome is None:
-            self.outcome = self._ended(event)
+            self._note_skipped(event)
+            ended = self._ended(event)
+            self.outcome = structs.replace(ended, skipped=tuple(self._skipped)) if ended else None
         return self.outcome
+
+    def _note_skipped(self, event: Event) -> None:
+        match event:
+            case TurnStarted(submission=other) if other not in ("", self._began):
+                self._skipped = []  # what was skipped before is another input's
+            case CallDecided() if call := skipped_call(event):
+                self._skipped.append(call)
 
     def _ended(self, event: Event) -> InputOutcome | None:
         asking, self._asking = self._asking, False

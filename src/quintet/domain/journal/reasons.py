@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from quintet.domain.dials.axes import Axes
+
 FOUND_AS_FILE = "found as a file without a row"
 _NOT_RUN = "not run: "
 _DECLINED = f"{_NOT_RUN}the user said no"
 _NOT_VERIFIED = "not verified: "
+_UNATTENDED = "; nobody is attached to ask"
 
 
 class EndCause(StrEnum):
@@ -52,6 +55,17 @@ def refuser_of(content: str) -> Refuser:
 def refusal_of(content: str) -> str:
     """The reason in the result of a call that did not run."""
     return content.removeprefix(_NOT_RUN)
+
+
+def without_person(reason: str) -> str:
+    """Why a call needs approval, without that nobody can give it."""
+    return reason.removesuffix(_UNATTENDED)
+
+
+def names_a_dial(reason: str, axes: Axes) -> bool:
+    """Whether a call needs approval because of where a dial stands, and not wherever it stands."""
+    dials = (f"profile {axes.permission_profile}", "in chat", f"run control is {axes.run_control}")
+    return any(dial in reason for dial in dials)
 
 
 class TaskCause(StrEnum):

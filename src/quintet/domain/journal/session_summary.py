@@ -64,6 +64,7 @@ class SessionSummary(Struct, frozen=True):
     agent: str = ""  # who is spoken with
     run: RunMetadata | None = None  # the active run
     cycle: CycleBrief | None = None  # the newest
+    skipped: int = 0  # calls of the newest run that nobody could approve
 
 
 def summarise(state: SessionState) -> SessionSummary:
@@ -82,6 +83,7 @@ def summarise(state: SessionState) -> SessionSummary:
         agent=state.runs.agent.id if state.runs.agent else "",
         run=state.runs.known.get(state.runs.active),
         cycle=brief(state.cycle) if state.cycle else None,
+        skipped=state.turns.skipped,
     )
 
 

@@ -27,6 +27,7 @@ from quintet.domain.journal.run_state import RunState
 from quintet.domain.journal.session_summary import SessionStatus
 from quintet.domain.journal.turn_state import CallState, TurnState
 from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.rules import Rule
 from quintet.domain.turn import compression, swe_phases
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.messages import Usage
@@ -63,6 +64,7 @@ class SessionState(Struct):
     cycle: CycleState | None = None  # the newest, at work or at rest
     checkpoint: p.CheckpointTaken | None = None  # the newest
     spent: Spending = field(default_factory=Spending)
+    rules: tuple[Rule, ...] = ()  # those that hold in this session only
 
     def apply(self, event: p.Event) -> None:
         handler = _HANDLERS.get(type(event))
@@ -80,7 +82,7 @@ class SessionState(Struct):
         agent = step.agent if step and step.agent else self.runs.agent
         own, known = agent.tools if agent else None, self.calls.addresses
         stage = self.conversation.stage
-        return CallContext(self.axes, work.toolset, work.todos, work.swe, stage, report, own, known, step)
+        return CallContext(self.axes, work.toolset, work.todos, work.swe, stage, report, own, known, step, self.rules)
 
     @property
     def step(self) -> WorkflowProgress | None:
@@ -127,7 +129,7 @@ def _opened(state: SessionState, event: p.SessionOpened) -> None:
         _settle(state)
         state.turns, state.runs = state.turns.forked(), state.runs.forked()
         state.dials.pending, state.dials.loans = (), ()
-        state.questions, state.cycle = {}, None
+        state.questions, state.cycle, state.rules = {}, None, ()
 
 
 def _input(state: SessionState, event: p.InputReceived) -> None:
@@ -189,6 +191,11 @@ def _spend(state: SessionState, event: p.ModelReplied | p.ExecutorEnded) -> None
 
 def _consulted(state: SessionState, event: p.ModelConsulted) -> None:
     state.spent.add(event.usage, event.cost)
+
+
+def _decided(state: SessionState, event: p.CallDecided) -> None:
+    state.calls.effects[event.call] = event.effects
+    state.turns.decided(event)
 
 
 def _finished(state: SessionState, event: p.ToolFinished) -> None:
@@ -256,6 +263,11 @@ def _asked(state: SessionState, event: p.QuestionAsked) -> None:
 
 def _answered(state: SessionState, event: p.QuestionAnswered) -> None:
     state.questions.pop(event.question, None)
+
+
+def _rule_made(state: SessionState, event: p.RuleMade) -> None:
+    if event.rule.session and event.rule.session == state.session:
+        state.rules = (*state.rules, event.rule)
 
 
 # ── agents, runs and cycles
@@ -341,6 +353,7 @@ _HANDLERS: dict[type, Handler] = {
     p.ModelReplied: _replied,
     p.ModelFailed: _failed,
     p.ModelConsulted: _consulted,
+    p.CallDecided: _decided,
     p.ToolFinished: _finished,
     p.HookRan: _hook_ran,
     p.Corrected: _corrected,
@@ -351,6 +364,7 @@ _HANDLERS: dict[type, Handler] = {
     p.Rewound: _rewound,
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
+    p.RuleMade: _rule_made,
     p.AgentEntered: _entered,
     p.AgentDismissed: _dismissed,
     p.DataLoaded: _loaded,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import DecodeError, Struct, field, json
 
 from quintet.domain.journal.call_events import CallDecided, ToolFinished, ToolStarted
+from quintet.domain.journal.reasons import names_a_dial, without_person
 from quintet.domain.journal.session_events import (
     CommandRan,
     InputReceived,
@@ -17,9 +18,33 @@ from quintet.domain.journal.session_events import (
     TurnStarted,
 )
 from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.known_addresses import take_in
+from quintet.domain.permission.rules import subject_of
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
+from quintet.domain.turn.skipped import SHELL, SkippedCall, allowed_by
+
+
+def skipped_call(event: CallDecided) -> SkippedCall | None:
+    """The call, if it was not run because nobody was there to approve it."""
+    if event.verdict is not Verdict.ASK or event.person:
+        return None
+    reason = without_person(event.reason)
+    flags = allowed_by(event.effects, event.axes, event.sandbox) if names_a_dial(reason, event.axes) else ""
+    return SkippedCall(event.tool, _about(event), reason, event.effects, flags)
+
+
+def _about(event: CallDecided) -> str:
+    try:
+        values = json.decode(event.arguments)
+    except DecodeError:
+        return event.arguments
+    if not isinstance(values, dict):
+        return event.arguments
+    if values.get("executor"):
+        return str(values["executor"])
+    return subject_of(values, (str(values.get("command", "")),) if event.tool == SHELL else ())
 
 
 class OpenTurn(Struct):
@@ -27,6 +52,7 @@ class OpenTurn(Struct):
     run: str
     submission: str
     steps: int = 0
+    skipped: list[SkippedCall] = field(default_factory=list)
 
 
 class TurnState(Struct):
@@ -37,6 +63,8 @@ class TurnState(Struct):
     last: str = ""  # the newest one that finished
     paused: bool = False
     interrupted: bool = False  # the last turn was cut off and can be resumed
+    skipped: int = 0  # calls of the newest run that nobody could approve
+    run: str = ""  # that run
 
     def answered(self, submission: str) -> None:
         """An input that has begun its turn or cycle, or was answered without one, waits no longer."""
@@ -44,6 +72,8 @@ class TurnState(Struct):
 
     def begin(self, event: TurnStarted) -> None:
         self.open = OpenTurn(event.turn, event.run, event.submission)
+        if event.run != self.run:
+            self.run, self.skipped = event.run, 0
         self.answered(event.submission)
         self.order = event.order
         self.count += 1
@@ -54,6 +84,11 @@ class TurnState(Struct):
         self.last = event.turn
         self.paused = self.paused and in_cycle  # a cycle is held, not a turn of it
         self.interrupted = event.status == EndStatus.INTERRUPTED
+
+    def decided(self, event: CallDecided) -> None:
+        if self.open and (call := skipped_call(event)):
+            self.open.skipped.append(call)
+            self.skipped += 1
 
     def forked(self) -> TurnState:
         """What a fork keeps of it: nothing that its parent was in the middle of."""
@@ -100,12 +135,8 @@ class CallState(Struct):
             take_in(self.addresses, text, bare=bare, tool=tool, asked=asked)
 
 
-def _decided(calls: CallState, event: CallDecided) -> None:
-    calls.effects[event.call] = event.effects
-
-
 def _started(calls: CallState, event: ToolStarted) -> None:
     calls.running[event.call] = event
 
 
-CALL_FOLDS: dict[type, Callable[[CallState, Any], None]] = {CallDecided: _decided, ToolStarted: _started}
+CALL_FOLDS: dict[type, Callable[[CallState, Any], None]] = {ToolStarted: _started}

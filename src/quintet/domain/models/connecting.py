@@ -95,7 +95,8 @@ def advice(
         return unknown_model(preset, model, listed)
     if isinstance(error, ModelUnreachable | ModelTimeout):
         if preset.local or is_loopback(base_url):
-            return f"Start the server ({preset.starts or preset.title}), or say where it is: {address}."
+            start = preset.server.starts if preset.server else preset.title
+            return f"Start the server ({start}), or say where it is: {address}."
         return f"Check your network and the proxy variables, or say where it is: {address}."
     if isinstance(error, ModelBadResponse) or 300 <= status < 400 or status in (404, 405):
         return f"Something else answers at {host}: a sign-in page, a proxy or another server. Check {address}."

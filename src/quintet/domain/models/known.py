@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field, structs
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.models.presets import BY_NAME
 from quintet.domain.models.prices import Prices, prices_of
 from quintet.domain.models.table import ADAPTIVE as ADAPTIVE
 from quintet.domain.models.table import BUDGET as BUDGET
@@ -68,7 +69,7 @@ def resolved(settings: Settings) -> Settings:
     """Settings whose models hold what is known of them: a session goes by these, and its recording keeps them."""
     if not settings.models:
         return settings
-    return structs.replace(settings, models={name: _resolved(model) for name, model in settings.models.items()})
+    return structs.replace(settings, models={name: resolved_model(model) for name, model in settings.models.items()})
 
 
 def unpriced(settings: Settings) -> list[str]:
@@ -76,6 +77,14 @@ def unpriced(settings: Settings) -> list[str]:
     routed = dict.fromkeys(settings.routing.model(use) for use in ROUTES)
     own = (name for name in routed if name in settings.models and not name.startswith(REPLAYED))
     return [name for name in own if facts_of(settings.models[name]).prices is None]
+
+
+def is_free(settings: Settings, name: str) -> bool:
+    """Whether a model by its name in the settings, or as PRESET/MODEL, costs nothing: it runs on this machine."""
+    if model := settings.models.get(name):
+        return facts_of(model).prices == Prices()
+    preset = BY_NAME.get(name.partition("/")[0])
+    return "/" in name and preset is not None and preset.local
 
 
 def is_local(base_url: str) -> bool:
@@ -87,7 +96,7 @@ def is_local(base_url: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _resolved(settings: ModelSettings) -> ModelSettings:
+def resolved_model(settings: ModelSettings) -> ModelSettings:
     facts = facts_of(settings)
     more: dict[str, Any] = {"context_window": facts.window, "vision": facts.vision}
     if prices := facts.prices:

@@ -20,6 +20,13 @@ CHAT, MESSAGES, OTHER = "openai", "anthropic", "pydantic-ai"
 MODEL_MODES = ("fast", "smart", "deep")
 
 
+class LocalServer(Struct, frozen=True):
+    """A server that the user runs on this machine."""
+
+    port: int
+    starts: str  # the command that starts it
+
+
 class Preset(Struct, frozen=True):
     """One provider, or one kind of server on this machine."""
 
@@ -31,19 +38,18 @@ class Preset(Struct, frozen=True):
     key_needed: bool = True
     urls: tuple[str, ...] = ()  # variables its address is usually in
     path: str = "/v1"  # of an address from such a variable that has none
-    port: int = 0  # of a server on this machine
     regions: tuple[str, ...] = ()  # variables its region is usually in
+    server: LocalServer | None = None  # if it is one on this machine
     lists: bool = True  # whether {base_url}/models says what can be used
     patterns: tuple[tuple[str, ...], ...] = ((), (), ())  # for fast, smart and deep: the first that fits anything
     usual: tuple[str, str, str] = ("", "", "")  # where there is no list to choose from
-    starts: str = ""  # how a server on this machine is started
     account: str = ""  # where keys and credit are looked after
     needs: str = ""  # what it takes beside a key
     other_names: tuple[str, ...] = ()
 
     @property
     def local(self) -> bool:
-        return bool(self.port)
+        return self.server is not None
 
 
 class ListedModel(Struct, frozen=True):
@@ -247,9 +253,8 @@ PRESETS = (
         ("OLLAMA_API_KEY",),
         key_needed=False,
         urls=("OLLAMA_HOST",),
-        port=11434,
+        server=LocalServer(11434, "ollama serve"),
         patterns=((), _LOCAL, ()),
-        starts="ollama serve",
     ),
     Preset(
         "lmstudio",
@@ -259,9 +264,8 @@ PRESETS = (
         ("LM_STUDIO_API_KEY",),
         key_needed=False,
         urls=("LM_STUDIO_API_BASE",),
-        port=1234,
+        server=LocalServer(1234, "lms server start"),
         patterns=((), _LOCAL, ()),
-        starts="lms server start",
         other_names=("lm-studio",),
     ),
     Preset(
@@ -272,9 +276,8 @@ PRESETS = (
         ("VLLM_API_KEY",),
         key_needed=False,
         urls=("VLLM_BASE_URL", "HOSTED_VLLM_API_BASE"),
-        port=8000,
+        server=LocalServer(8000, "vllm serve MODEL --enable-auto-tool-choice --tool-call-parser PARSER"),
         patterns=((), _LOCAL, ()),
-        starts="vllm serve MODEL --enable-auto-tool-choice --tool-call-parser PARSER",
     ),
     Preset(
         "llamacpp",
@@ -284,9 +287,8 @@ PRESETS = (
         ("LLAMA_API_KEY",),
         key_needed=False,
         urls=("LLAMACPP_BASE_URL",),
-        port=8080,
+        server=LocalServer(8080, "llama-server -m MODEL.gguf --jinja"),
         patterns=((), _LOCAL, ()),
-        starts="llama-server -m MODEL.gguf --jinja",
         other_names=("llama.cpp", "llama-cpp", "llama-server"),
     ),
 )
@@ -335,8 +337,8 @@ def address_from(preset: Preset, text: str) -> str:
         raise UsageError(f"{text}: not an address; http://HOST:PORT is wanted")
     if preset.local and host in ("0.0.0.0", "::"):  # where a server listens, not where it is reached
         host = "::1" if ":" in host else "127.0.0.1"
-    if preset.local and port is None and "://" not in text:
-        port = preset.port
+    if preset.server and port is None and "://" not in text:
+        port = preset.server.port
     where = f"[{host}]" if ":" in host else host
     path = parts.path.rstrip("/")
     if preset.wire == MESSAGES and not re.search(r"/v\d\w*$", path):  # what Anthropic's own clients add

@@ -49,6 +49,10 @@ class Sandbox(StrEnum):
     NONE = "none"
 
 
+# Of the kernel's own what tells about the machine and nothing else: a whole sandbox shows it as it is.
+MACHINE_FACTS = frozenset(
+    f"/proc/{name}" for name in ("cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "stat", "uptime", "version")
+)
 # What a partial sandbox cannot close to a command that may write, for status and questions.
 PARTIAL_LEAVES = "outside the project it can change modes, times and attributes of files, and write /dev/shm"
 READING = frozenset({Effect.READ, Effect.FETCH})
@@ -90,6 +94,9 @@ _COULD = {
 }
 _WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 _NEED = tuple(_COULD)
+# Programs that change the files they name and nothing else: with a network they can do no more than without.
+_FILE_PROGRAMS = frozenset(["rm", "rmdir", "unlink", "mkdir", "touch", "cp", "mv", "ln"]) | _WRITES
+_CHANGES_FILES = frozenset({Effect.READ, Effect.EDIT, Effect.DESTROY})
 
 
 class LinePart(Struct, frozen=True, gc=False):
@@ -107,6 +114,13 @@ class JudgedLines(Struct, frozen=True, gc=False):
     parts: tuple[LinePart, ...] = ()  # those of them that are more than plain reading
     plain: bool = False  # the lines are all in the closed table of what reads: see shell.read_only_commands
     named: tuple[str, ...] = ()  # of what they read, the files that they only look for: `ls -l .env`
+    simple: tuple[str, ...] = ()  # the words of a line that is one plain command and nothing else
+    # Why they count as `destroy`: each of these can be less in a sandbox, or with a snapshot.
+    opaque: bool = False  # there is code in them that nobody read
+    deletes: tuple[str, ...] = ()  # files, folders and patterns that they lose, and nothing else by deleting
+    destroys: bool = False  # there is something else in them
+    kept: bool = False  # all that they delete was kept just now
+    unkept: str = ""  # why it could not be
 
 
 NO_LINES = JudgedLines()
@@ -126,6 +140,8 @@ def apart(parts: Sequence[LinePart]) -> str:
     widest = max(range(len(parts)), key=lambda place: len(wants[place]))
     others = [part for part, want in zip(parts, wants, strict=True) if want != wants[widest]]
     strangers = [part for part in others if part.name != parts[widest].name or part.effects - {Effect.READ}]
+    if wants[widest] == {Effect.NETWORK}:
+        strangers = [part for part in strangers if part.name not in _FILE_PROGRAMS or part.effects - _CHANGES_FILES]
     if not strangers:  # a program that reads runs nothing that the same program beside it would not run
         return ""
     opened = [need for need in _NEED if need in wants[widest]]

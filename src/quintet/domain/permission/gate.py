@@ -3,6 +3,10 @@
 Hard limits (protected paths, deny rules, work mode) deny; the profile allows or asks; an allow rule of the user's may
 lift that question; the safety harness, chat and manual run control only ever raise an Allow to an Ask. What would be
 asked with nobody attached is not run.
+
+An effect is judged by the sandbox it meets and by whether it can be taken back: in bubblewrap, code that nobody read is
+`execute` if it gets the project and nothing else, and deleting what was kept just now is `edit`. Anywhere else both are
+`destroy`.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ from quintet.domain.permission.effects import (
 from quintet.domain.permission.effects import Sandbox as Sandbox
 from quintet.domain.permission.exposure import exposures, granted, keys_for
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_write_protected
-from quintet.domain.permission.rules import Rule, allowing, denying, describe, names_both
+from quintet.domain.permission.rules import ANY, Rule, allowing, denying, describe, names_both
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 
 
@@ -63,6 +67,8 @@ class Terms(Struct, frozen=True):
     )  # folders of Quintet's own that may be read: outputs too long to show
     hooks: tuple[str, ...] = ()  # files and folders of the project that git takes hooks and configuration from
     loopback_open: bool = True  # a command with a network reaches this machine's own ports and abstract sockets too
+    home: str = ""
+    shown: tuple[str, ...] = ()  # folders outside the project that the sandbox shows every command, read-only
 
 
 _STEPS: dict[PermissionProfile, frozenset[Effect]] = {
@@ -80,7 +86,36 @@ RUNNING = frozenset({Effect.EXECUTE, Effect.BUILD})
 CONTAINED = RUNNING | {Effect.INSTALL, Effect.COMMIT}  # effects that need no approval only in a whole sandbox
 READ_ONLY_MODES = frozenset({WorkMode.PLAN, WorkMode.REVIEW, WorkMode.RESEARCH})
 NEVER_READ_ONLY = frozenset({Effect.INSTALL, Effect.COMMIT, Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
+READABLE_FOLDERS = ("/usr",)  # for the file tools, where a sandbox shows more to commands
+READABLE_FILES = frozenset(
+    f"/etc/{name}"
+    for name in (
+        "debian_version",
+        "hostname",
+        "hosts",
+        "issue",
+        "localtime",
+        "lsb-release",
+        "machine-info",
+        "os-release",
+    )
+)
+EDITORS = frozenset({"Edit", "Write"})  # whose changes can be accepted for a whole session
+_DELETES = frozenset({Effect.DESTROY})
 _NOTHING: frozenset[Effect] = frozenset()
+_DOING = {
+    Effect.READ: "reading",
+    Effect.EDIT: "changing files",
+    Effect.EXECUTE: "running a program",
+    Effect.BUILD: "building or testing",
+    Effect.INSTALL: "installing",
+    Effect.COMMIT: "changing the repository",
+    Effect.FETCH: "reading the web",
+    Effect.NETWORK: "using the network",
+    Effect.OUTSIDE: "reaching outside the project",
+    Effect.DESTROY: "doing what cannot be taken back",
+    Effect.PUBLISH: "publishing",
+}
 _BRIEF = 160
 _PLAIN_LINES = "plain reading commands (`ls -l src`, `grep -n word a.py`); Read, grep, glob and git_* do the rest"
 _NOT_CONTAINED = {Sandbox.PARTIAL: "the sandbox is partial", Sandbox.NONE: "there is no sandbox"}
@@ -112,7 +147,8 @@ class _Case(Struct, frozen=True):
     lines: JudgedLines
     axes: Axes
     terms: Terms
-    effects: frozenset[Effect]  # those of the touch, and outside if it writes there
+    effects: frozenset[Effect]  # those of the touch, as its sandbox and a snapshot leave them
+    unread: str = ""  # why code that nobody read needs approval here
 
 
 def decide(
@@ -124,8 +160,8 @@ def decide(
     """
     root = terms.root
     away = [path for path in touch.writes if inside(path, root) is None]
-    effects = touch.effects | {Effect.OUTSIDE} if away else touch.effects
-    case = _Case(spec, touch, lines, axes, terms, effects)
+    case = _case(spec, touch, axes, terms, lines, touch.effects | {Effect.OUTSIDE} if away else touch.effects)
+    effects = case.effects
     if refusal := _refusal(case):
         return Decision(Verdict.DENY, refusal, ordered(effects))
     if rule := denying(terms.rules, spec.name, subject, root, (*lines.commands, *touch.subjects)):
@@ -133,11 +169,17 @@ def decide(
 
     question, lifts = _question(case, away)
     rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
-    rule = allowing(rules, spec.name, subject, root, lifts) if lifts and not touch.subjects else None
+    rule = None
+    if touch.subjects:  # no pattern speaks of all of them
+        rules = [rule for rule in rules if rule.pattern == ANY and not rule.words]
+    if lifts:
+        simple = plain_words(spec, touch, terms, lines)
+        rules = [rule for rule in rules if rule.session] if axes.work_mode is WorkMode.CHAT else rules
+        rule = allowing(rules, spec.name, subject, root, lifts, simple)
     if rule:
         question = ""
     if axes.run_control is RunControl.MANUAL and effects:
-        question, lifts, rule = question or "run control is manual: each step asks", _NOTHING, None
+        question, lifts, rule = question or "run control is manual: each step needs approval", _NOTHING, None
     named = rule is not None and rule.pattern[:4] == "git "
     approved = bool(question) or named
     keys = keys_for(effects, lines.commands, lines.parts, approved=approved, user_line=touch.user_line)
@@ -147,7 +189,56 @@ def decide(
         return Decision(Verdict.ASK, reason, ordered(effects), grant, lifts=ordered(lifts))
     if rule:
         return Decision(Verdict.ALLOW, f"your rule {rule.id}: {describe(rule)}", ordered(effects), grant, rule=rule.id)
-    return Decision(Verdict.ALLOW, _why_allowed(effects, axes), ordered(effects), grant)
+    kept = "; what it deletes was kept, /rewind brings it back" if lines.kept and effects != touch.effects else ""
+    return Decision(Verdict.ALLOW, f"{_why_allowed(effects, axes)}{kept}", ordered(effects), grant)
+
+
+def plain_words(spec: ToolSpec, touch: Touch, terms: Terms, lines: JudgedLines) -> tuple[str, ...]:
+    """The words that a rule for the beginning of a line goes by: of one plain command, in the project's own folder.
+
+    None where only the words would contain it, where a shell was told things before, where it names what is outside,
+    and where it has a network: the rest of its words could say where to.
+    """
+    if touch.effects & NETWORKED:
+        return ()
+    here = touch.folder.rstrip("/") in ("", ".", terms.root) and not touch.shell
+    if not lines.simple or terms.sandbox is not Sandbox.BWRAP or not here:
+        return ()
+    return lines.simple if all(_readable(path, terms, spec) for path in touch.reads) else ()
+
+
+def deleted(spec: ToolSpec, touch: Touch, lines: JudgedLines) -> tuple[str, ...]:
+    """What is lost by a call that deletes: files, folders and patterns of the shell."""
+    return lines.deletes or (touch.writes if spec.confined and touch.effects == _DELETES else ())
+
+
+def _case(
+    spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, lines: JudgedLines, effects: frozenset[Effect]
+) -> _Case:
+    """The call with what can be taken back, and what its sandbox contains, taken for no more than that."""
+    deletes = deleted(spec, touch, lines)
+    relieved = Effect.DESTROY in effects and not lines.destroys and terms.sandbox is Sandbox.BWRAP
+    if not relieved or not (deletes or lines.opaque) or (deletes and not lines.kept):
+        return _Case(spec, touch, lines, axes, terms, effects)
+    rest = effects - _DELETES
+    rest |= ({Effect.EDIT} if deletes else _NOTHING) | ({Effect.EXECUTE} if lines.opaque else _NOTHING)
+    if lines.opaque and (unread := _unread(spec, touch, lines, terms, rest)):
+        return _Case(spec, touch, lines, axes, terms, effects, unread=unread)
+    return _Case(spec, touch, lines, axes, terms, rest)
+
+
+def _unread(spec: ToolSpec, touch: Touch, lines: JudgedLines, terms: Terms, effects: frozenset[Effect]) -> str:
+    """Why code that nobody read is not bounded by the project; empty if it gets that and nothing else."""
+    if effects - READING - {Effect.EDIT} - RUNNING:
+        return "with more than the project to work with it could do anything"
+    if any(not _readable(path, terms, spec) for path in touch.reads):
+        return "it would also be shown something outside the project"
+    denies = [rule for rule in terms.rules if rule.verdict == "deny" and rule.tool in (ANY, spec.name)]
+    if rule := next((rule for rule in denies if rule.project in ("", terms.root)), None):
+        return f"it could hide what your rule {rule.id} denies"
+    if terms.expose and granted(touch.effects, lines.commands, exposures(terms.expose)):
+        return "it would be given a secret"
+    return ""
 
 
 def withdrawn(held: Grant, before: Decision, after: Decision, tightened: bool) -> bool:
@@ -228,28 +319,38 @@ def _question(case: _Case, away: list[str]) -> tuple[str, frozenset[Effect]]:
         why += f"; {mixed}"
     if away:
         return f"{_brief(away[0])} is outside the project", _NOTHING
-    if asked := [path for path in touch.writes if _asks(path, terms)]:
+    asked = [] if _runs_lines(case.spec) else [path for path in touch.writes if _asks(path, terms)]
+    if asked:  # to a command they are closed
         more = f" (one of {len(asked)} such paths)" if touch.moves and len(asked) > 1 else ""
         return f"{_brief(asked[0])} needs approval each time: {_asks(asked[0], terms)}{more}", _NOTHING
+    if case.unread:
+        return f"{_brief(touch.why)}: {case.unread}{'; ' + mixed if mixed else ''}", _NOTHING
     if harness := effects & ALWAYS_ASKS:
-        return f"{_worst(harness)} always asks{why}", _NOTHING
+        if harness == _DELETES and case.lines.unkept:
+            why = f": {case.lines.unkept}{why}"
+        own = harness == _DELETES and terms.sandbox is Sandbox.BWRAP and not case.lines.opaque
+        lifts = effects - READING if own and axes.work_mode is not WorkMode.CHAT else _NOTHING
+        return f"{_DOING[_last(harness)]} always needs approval{why}", lifts
     if axes.work_mode is WorkMode.CHAT and effects - READING:
-        return f"in chat every change asks: {_worst(effects)}{why}", _NOTHING
+        editing = case.spec.name in EDITORS and effects == {Effect.EDIT}
+        return f"in chat every change needs approval{why}", effects if editing else _NOTHING
     if touch.asks:
         lifted = ", unless a rule of yours names it" if effects - READING else ""
-        return f"{touch.asks}: it asks{lifted}{why}", effects - READING
+        return f"{touch.asks}: it needs approval{lifted}{why}", effects - READING
     if beyond := effects - UNASKED[axes.permission_profile]:
-        return f"{_worst(beyond)} is beyond profile {axes.permission_profile}{why}", effects - READING
+        return f"{_DOING[_last(beyond)]} needs approval in profile {axes.permission_profile}{why}", effects - READING
     if _uncontained(case):
         lifts = (effects | {Effect.EXECUTE}) - READING
-        return f"{_NOT_CONTAINED[terms.sandbox]}: every command but plain reading asks{why}", lifts
+        return f"{_NOT_CONTAINED[terms.sandbox]}: every command but plain reading needs approval{why}", lifts
     if terms.sandbox is not Sandbox.BWRAP and effects & CONTAINED:
-        return f"{_NOT_CONTAINED[terms.sandbox]}: {_worst(effects & CONTAINED)} asks{why}", effects - READING
+        doing = _DOING[_last(effects & CONTAINED)]
+        return f"{_NOT_CONTAINED[terms.sandbox]}: {doing} needs approval{why}", effects - READING
     if mixed:
         return mixed, effects - READING
     if effects & RUNNING and (opened := effects & (NETWORKED | {Effect.COMMIT})):
-        return f"{_worst(effects & RUNNING)} together with {_worst(opened)} asks{why}", effects - READING
-    if outside := next((path for path in touch.reads if not _readable(path, terms)), None):
+        both = f"{_DOING[_last(effects & RUNNING)]} together with {_DOING[_last(opened)]}"
+        return f"{both} needs approval{why}", effects - READING
+    if outside := next((path for path in touch.reads if not _readable(path, terms, case.spec)), None):
         return f"{_brief(outside)} is outside the project", frozenset({Effect.READ})
     return "", _NOTHING
 
@@ -279,10 +380,25 @@ def _asks(path: str, terms: Terms) -> str:
     return terms.protection.asks(within)
 
 
-def _readable(path: str, terms: Terms) -> bool:
-    if inside(path, terms.root) is not None:
+def _readable(path: str, terms: Terms, spec: ToolSpec) -> bool:
+    """Whether a path may be read unasked: the project's, and what the sandbox shows every command anyway."""
+    if inside(path, terms.root) is not None or _shown(path, terms, spec):
         return True
     return path.startswith("/") and any(inside(path, folder) is not None for folder in terms.readable_folders)
+
+
+def may_be_shown(path: str) -> bool:
+    """Whether a file tool may read this outside the project, if it is what it seems to be."""
+    return path in READABLE_FILES or any(path.startswith(f"{folder}/") for folder in READABLE_FOLDERS)
+
+
+def _shown(path: str, terms: Terms, spec: ToolSpec) -> bool:
+    """Whether the sandbox shows this to every command; the file tools, which run outside it, get less of it."""
+    if terms.sandbox is not Sandbox.BWRAP or path[:1] != "/" or terms.protection.is_secret(path):
+        return False
+    if not _runs_lines(spec) and (spec.toolset or path in READABLE_FILES):
+        return not spec.toolset  # a tool of the user's own may be meant for more than reading
+    return any(inside(path, folder) is not None for folder in (terms.shown if _runs_lines(spec) else READABLE_FOLDERS))
 
 
 def _grant(case: _Case, keys: tuple[str, ...]) -> Grant:
@@ -295,8 +411,10 @@ def _grant(case: _Case, keys: tuple[str, ...]) -> Grant:
         roots = tuple(f"{root}/{_folder(pattern)}" for pattern in _artifacts(axes, terms)) if artifact else ()
     else:
         roots = (root,)
-    reads = tuple(path for path in case.touch.reads if path.startswith(("/", "..")) and inside(path, root) is None)
-    outside = tuple(_whole(path, root) for path in reads)
+    reads = [path for path in case.touch.reads if path.startswith(("/", "..", "~/")) and inside(path, root) is None]
+    if _runs_lines(case.spec):
+        reads = [path for path in reads if not _shown(path, terms, case.spec)]
+    outside = tuple(_whole(path, terms) for path in reads)
     secrets = granted(case.touch.effects, case.lines.commands, exposures(terms.expose)) if terms.expose else ()
     return Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets, keys)
 
@@ -307,14 +425,16 @@ def _folder(pattern: str) -> str:
     return fixed.rpartition("/")[0] or "."
 
 
-def _whole(path: str, root: str) -> str:
-    return posixpath.normpath(posixpath.join(root, path))
+def _whole(path: str, terms: Terms) -> str:
+    if path[:2] == "~/" and terms.home:
+        return posixpath.normpath(terms.home + path[1:])
+    return posixpath.normpath(posixpath.join(terms.root, path))
 
 
 def _why_allowed(effects: frozenset[Effect], axes: Axes) -> str:
     if not effects:
         return "has no effect outside the run"
-    return f"{', '.join(ordered(effects))}: unasked at profile {axes.permission_profile}"
+    return f"profile {axes.permission_profile} allows {', '.join(ordered(effects))}"
 
 
 def _brief(text: str) -> str:
@@ -324,4 +444,8 @@ def _brief(text: str) -> str:
 
 
 def _worst(effects: frozenset[Effect]) -> str:
-    return str(ordered(effects)[-1])
+    return str(_last(effects))
+
+
+def _last(effects: frozenset[Effect]) -> Effect:
+    return ordered(effects)[-1]

@@ -112,18 +112,21 @@ def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:
     There, telling a page something that the model chose is acting on it: the page can pass it on.
     """
     strict = axes.permission_profile is PermissionProfile.RESTRICTED or axes.work_mode is WorkMode.PLAN
-    if strict and touch.tells:
+    outward = touch.outward
+    if outward is None or not strict:
+        return touch
+    if outward.tells:
         acting = touch.effects - {Effect.FETCH} | {Effect.NETWORK}
         return structs.replace(touch, effects=acting, why="the page learns of it, and can pass it on")
-    if touch.resource and not is_known(touch.server or "", touch.resource, known):
-        one = touch.resource
+    if outward.resource and not is_known(touch.server or "", outward.resource, known):
+        one = outward.resource
     else:
-        one = composed(touch.addresses, known)
-    if not (strict and one):
+        one = composed(outward.addresses, known)
+    if not one:
         return touch
     shown = one if len(one) <= 200 else f"{one[:200]}\u2026"
     why = f"{shown} stands in nothing you wrote and nothing that was found, and may carry data out"
-    if file_named(one) and not touch.resource:
+    if file_named(one) and not outward.resource:
         why = f"{shown} is a page of the project, which with a network may carry data out"
     return structs.replace(touch, asks=why)
 

@@ -288,6 +288,8 @@ def protected_by(path: str) -> ProtectedPath | None:
     Moving or replacing a folder would move what is in it, so the folder is protected as what it holds.
     """
     names = folded_path(path)
+    if _LAST.isdisjoint(names) and not any("~" in name or name.endswith(_ENDS) for name in names):
+        return None  # the usual case, and the gate asks for every path
     asking: ProtectedPath | None = None
     for place, name in enumerate(names):
         found = _at(names[: place + 1])
@@ -381,6 +383,9 @@ _MIDDLES = frozenset(one.pattern.lower().split("/")[1] for one in PROTECTED if o
 _ENDINGS = tuple((one.pattern[1:], one) for one in PROTECTED if one.pattern[0] == "*")
 _HOLDERS = {one.pattern.rpartition("/")[0].lower(): one for one in reversed(PROTECTED) if "/" in one.pattern[1:]}
 _SHORT = short_names(_NAMED)
+# One of these names stands in every path that is protected, if it is not by its ending.
+_LAST = frozenset(pattern.rpartition("/")[2] for pattern in (*_NAMED, *_HOLDERS))
+_ENDS = tuple(ending for ending, _ in _ENDINGS)
 # What a pattern of a shell line may stand for; `*.json` is no way to name opencode.json.
 GUARDED = tuple(tuple(one.pattern.strip("/").split("/")) for one in PROTECTED if one.pattern.lstrip("/")[0] == ".")
 

@@ -15,8 +15,11 @@ from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.exposure import keys_shown
 from quintet.domain.turn.tool_spec import Touch
 
-LABELS = ("again", "why asked", "axes", "always", "effects", "access", "secrets", "network", "grant", "arguments")
+_OF_OLD = ("why asked", "axes", "grant")  # in journals of older versions
+_OF_NOW = ("again", "reason", "deletes", "dials", "always", "session", "effects", "access", "secrets", "network")
+LABELS = (*_OF_NOW, "sandbox", "arguments", *_OF_OLD)
 WIDTH = 11  # of a label with the spaces behind it
+LISTED = 8  # of what would be deleted
 MARK = "› "
 BETWEEN = ""  # stands between the two in a question's detail: what a model wrote begins behind it
 
@@ -32,7 +35,20 @@ def split_detail(detail: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _label(line: str) -> bool:
-    return line[:WIDTH].rstrip() in LABELS and (len(line) <= WIDTH or line[WIDTH - 1] == " ")
+    return line[:WIDTH].rstrip().casefold() in LABELS and (len(line) <= WIDTH or line[WIDTH - 1] == " ")
+
+
+def labelled(label: str, text: str) -> str:
+    """A line of Quintet's own."""
+    return f"{label:<{WIDTH}}{' '.join(text.split())}"
+
+
+def lost(paths: Sequence[str]) -> tuple[str, ...]:
+    """What a call would delete."""
+    if not paths:
+        return ()
+    more = f" and {len(paths) - LISTED} more" if len(paths) > LISTED else ""
+    return (labelled("Deletes", ", ".join(paths[:LISTED]) + more),)
 
 
 OUTSIDE = "outside the sandbox, with your rights: any file, program and network"

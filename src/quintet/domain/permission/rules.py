@@ -1,7 +1,8 @@
 """The user's standing rules: what to allow without asking, and what to deny always.
 
 An allow rule lifts a question, and only for the effects it names; a deny rule stops a call whatever else holds. No rule
-allows what always asks (outside, destroy, publish), and none turns a deny into an allow.
+allows outside or publish, and none turns a deny into an allow. A rule is for a call as it is written, or for every line
+that is one plain command and begins with its words; one with a session holds there and nowhere else.
 """
 
 from __future__ import annotations
@@ -12,12 +13,15 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.safe_text import patched_files
 from quintet.domain.permission.effects import Effect, ordered
+from quintet.domain.permission.prefixes import begins_with
 
 ANY = "*"
 _CALLS = "call_tool"  # another command of mcp_tool's does something else with the server, whatever tool it names
 _SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
+_EXACTLY = regex(r"\[[*?[]\]")  # a character of a pattern that stands for itself
 _WHOLE = ("source", "repo_path", "repo")  # say only where: what the call does there is in its other arguments
 
 
@@ -29,13 +33,17 @@ class Rule(Struct, frozen=True, gc=False):
     effects: tuple[Effect, ...] = ()  # what an allow rule lifts
     project: str = ""  # the folder it holds in; empty: everywhere
     created: str = ""
+    words: tuple[str, ...] = ()  # what the command begins with, instead of a pattern: `pytest …`
+    session: str = ""  # the session it holds in; empty: all of them
+    reason: str = ""  # why it was made: the question it answered
 
-    def fits(self, tool: str, subject: str, project: str) -> bool:
-        return (
-            self.tool in (ANY, tool)
-            and self.project in ("", project)
-            and (self.pattern == ANY or fnmatchcase(subject, self.pattern))
-        )
+    def fits(self, tool: str, subject: str, project: str, simple: Sequence[str] = ()) -> bool:
+        """`simple`: the words of the call's line, if that is one plain command and nothing else."""
+        if self.tool not in (ANY, tool) or self.project not in ("", project):
+            return False
+        if self.words:
+            return begins_with(simple, self.words)
+        return self.pattern == ANY or fnmatchcase(subject, self.pattern)
 
 
 def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
@@ -70,13 +78,23 @@ def denying(rules: Iterable[Rule], tool: str, subject: str, project: str, comman
     )
 
 
-def allowing(rules: Iterable[Rule], tool: str, subject: str, project: str, effects: frozenset[Effect]) -> Rule | None:
-    """The rule that covers all of these effects."""
+def allowing(
+    rules: Iterable[Rule],
+    tool: str,
+    subject: str,
+    project: str,
+    effects: frozenset[Effect],
+    simple: Sequence[str] = (),
+) -> Rule | None:
+    """The rule that covers all of these effects; what cannot be taken back only one that is narrow."""
     return next(
         (
             rule
             for rule in rules
-            if rule.verdict == "allow" and effects <= set(rule.effects) and rule.fits(tool, subject, project)
+            if rule.verdict == "allow"
+            and effects <= set(rule.effects)
+            and (Effect.DESTROY not in effects or is_narrow(rule))
+            and rule.fits(tool, subject, project, simple)
         ),
         None,
     )
@@ -93,7 +111,36 @@ def exactly(text: str) -> str:
     return "".join(f"[{char}]" if char in "*?[" else char for char in text)
 
 
+def is_narrow(rule: Rule) -> bool:
+    """Whether a rule is for one tool, and for one call as it is written or for the beginning of a line."""
+    plain = _EXACTLY.sub("", rule.pattern)
+    return rule.tool != ANY and (bool(rule.words) or not set(plain) & set("*?["))
+
+
+def about(rule: Rule) -> str:
+    """What a rule is about: the beginning of a line, a pattern, or anything."""
+    return f"{' '.join(rule.words)} …" if rule.words else rule.pattern
+
+
+def explain(rule: Rule) -> list[tuple[str, str]]:
+    """What a rule covers, which effects, where, and why it was made, as labels and words."""
+    does = "does not run" if rule.verdict == "deny" else "runs without approval"
+    if rule.words:
+        covers = f"a line that is one plain command and begins with `{' '.join(rule.words)}`, in the project's folder"
+        limit = "only in a full sandbox; what it names outside the project needs approval as before"
+    elif rule.pattern == ANY:
+        covers, limit = "every call", ""
+    else:
+        exact = is_narrow(rule)
+        shown = _EXACTLY.sub(lambda found: found[0][1], rule.pattern) if exact else rule.pattern
+        covers, limit = f"{'exactly' if exact else 'what fits'} `{shown}`", ""
+    tool = "any tool" if rule.tool == ANY else rule.tool
+    where = f"session {rule.session}" if rule.session else rule.project or "everywhere"
+    rows = [("covers", f"{tool}: {covers} {does}"), ("limits", limit), ("effects", ", ".join(rule.effects))]
+    return [row for row in (*rows, ("where", where), ("made", rule.created), ("because", rule.reason)) if row[1]]
+
+
 def describe(rule: Rule) -> str:
-    about = "" if rule.pattern == ANY else f" {rule.pattern}"
+    what = "" if rule.pattern == ANY and not rule.words else f" {about(rule)}"
     effects = f" ({', '.join(ordered(frozenset(rule.effects)))})" if rule.effects else ""
-    return f"{rule.verdict} {rule.tool}{about}{effects}"
+    return f"{rule.verdict} {rule.tool}{what}{effects}"

@@ -122,11 +122,13 @@ class Processes(Protocol):
         keep: int = 30_000,
         whole: str = "",
         contained: bool = True,
+        as_user: bool = False,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
         """Run to the end, or kill the whole process tree at the timeout or on cancellation. Of the output at most
         `keep` bytes are kept; the middle goes first, and then all of it to the file `whole`.
-        Only a program of Quintet's own that reads and runs nothing else goes without containment.
+        Only a program of Quintet's own that reads and runs nothing else goes without containment, and `as_user` a
+        line that the user typed: that has their whole environment.
         """
 
     async def git(self, words: Sequence[str], *, cwd: str, grant: Grant, timeout: float, keep: int = ...) -> Finished:
@@ -209,6 +211,15 @@ class Compared(Struct, frozen=True):
     removed: int
 
 
+class Covered(Struct, frozen=True):
+    """What was kept right before a call of all that it could delete."""
+
+    reason: str = ""  # why not all of it could be put back; nothing else counts then
+    tree: str = ""  # empty where single files are enough, or there is no git
+    lacking: tuple[str, ...] = ()  # what the tree does not cover
+    states: dict[str, str] = field(default_factory=dict)  # of what the tree does not hold, or not as it is
+
+
 class Checkpoints(Protocol):
     """The project's files as they were. Raises ToolFailed where they cannot be kept or looked at."""
 
@@ -236,6 +247,15 @@ class Checkpoints(Protocol):
 
     async def keep(self, point: str, paths: Iterable[str]) -> dict[str, str]:
         """The states of these files, ignored or not, their contents kept."""
+
+    async def cover(self, point: str, paths: Sequence[str], *, alone: bool = False) -> Covered:
+        """Keep all that is at and below these paths, files, folders or shell patterns, so that it can be put back.
+
+        With `alone` nothing else is changed, so that no snapshot is needed where single files are enough.
+        """
+
+    async def below(self, point: str, folders: Sequence[str]) -> dict[str, str]:
+        """The states of all that is in these folders, contents kept; nothing where that is too much."""
 
     async def now(self, paths: Iterable[str]) -> dict[str, str]: ...
 
@@ -335,6 +355,7 @@ class Workbench(Struct):
     outputs: str  # folder for outputs too long to show
     call: ToolCall = ToolCall("", "")  # the call that is carried out
     grant: Grant = Grant()
+    own_line: bool = False  # the call is a line that the user typed, and runs with their rights
     turn: TurnPlace = field(default_factory=lambda: TurnPlace())
     progress: Callable[[str], None] = lambda text: None
     seen: dict[str, str] = field(default_factory=dict)

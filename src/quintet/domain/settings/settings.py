@@ -153,7 +153,10 @@ class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The stages of a turn."""
 
     reasoning: Annotated[bool, setting("whether a new session shows its reasoning; /reasoning turns it")] = False
-    delivery_check: Annotated[bool, setting("ask at the end of a turn whether what was asked for is delivered")] = True
+    delivery_check: Annotated[
+        bool,
+        setting("ask at the end of a turn whether what was asked for is delivered; always where a call was skipped"),
+    ] = True
     qa_review: Annotated[bool, setting("review, as an advisor, a turn that changed something")] = True
     qa_feedback: Annotated[bool, setting("tell the model, at the next turn, what the review found")] = False
     qa_modes: Annotated[tuple[WorkMode, ...], setting("the work modes in which it does")] = (
@@ -332,6 +335,14 @@ class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
 class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Where you type."""
 
+    own_lines: Annotated[
+        Literal["direct", "sandboxed"],
+        setting(
+            "how a `!` line runs that you typed yourself at this terminal: direct (with your rights, outside the "
+            "sandbox), or sandboxed (behind gate and sandbox, like any other command)",
+            OWN,
+        ),
+    ] = "direct"
     enter: Annotated[
         Literal["submit", "newline"],
         setting(

@@ -12,28 +12,42 @@ from functools import cache
 from msgspec import Struct
 
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.permission.effects import EFFECT_ORDER, Effect
+from quintet.domain.permission.effects import Effect
 from quintet.domain.shell.syntax import Word
 
 # Effects while they are added up: one bit each, a worse effect the higher bit. `effect_set` says them in full.
 Effects = int
 NONE: Effects = 0
-READ, EDIT, EXECUTE, BUILD, INSTALL, COMMIT, _FETCH, NETWORK, OUTSIDE, DESTROY, _PUBLISH = (
-    1 << place for place in range(len(EFFECT_ORDER))
-)
+READ = 1 << 0
+EDIT = 1 << 1
+EXECUTE = 1 << 2
+BUILD = 1 << 3
+INSTALL = 1 << 4
+COMMIT = 1 << 6
+_FETCH = 1 << 7
+NETWORK = 1 << 8
+OUTSIDE = 1 << 9
+OPAQUE = 1 << 10  # code that is not read here, so it could be anything
+DELETE = 1 << 11  # loses just the files that it names
+DESTROY = 1 << 12
+_PUBLISH = 1 << 13
 PUBLISH: Effects = _PUBLISH | NETWORK
 
-_VERBS = {
-    Effect.READ: "reads",
-    Effect.EDIT: "changes files",
-    Effect.EXECUTE: "not a program Quintet knows",
-    Effect.BUILD: "builds or tests",
-    Effect.INSTALL: "installs",
-    Effect.COMMIT: "changes the repository",
-    Effect.NETWORK: "network",
-    Effect.OUTSIDE: "reaches beyond the project",
-    Effect.DESTROY: "destroys",
-    Effect.PUBLISH: "publishes",
+# In full, and as what a program does. What is opaque or deletes is `destroy` unless a sandbox or a snapshot says less.
+_MEANS: dict[Effects, tuple[Effect, str]] = {
+    READ: (Effect.READ, "reads"),
+    EDIT: (Effect.EDIT, "changes files"),
+    EXECUTE: (Effect.EXECUTE, "not a program Quintet knows"),
+    BUILD: (Effect.BUILD, "builds or tests"),
+    INSTALL: (Effect.INSTALL, "installs"),
+    COMMIT: (Effect.COMMIT, "changes the repository"),
+    _FETCH: (Effect.FETCH, "fetches"),
+    NETWORK: (Effect.NETWORK, "network"),
+    OUTSIDE: (Effect.OUTSIDE, "reaches beyond the project"),
+    OPAQUE: (Effect.DESTROY, "could do anything"),
+    DELETE: (Effect.DESTROY, "deletes"),
+    DESTROY: (Effect.DESTROY, "destroys"),
+    _PUBLISH: (Effect.PUBLISH, "publishes"),
 }
 
 
@@ -53,6 +67,7 @@ class Judged(Struct, frozen=True, gc=False):
     writes: Sequence[str] = ()
     globs: Sequence[str] = ()  # patterns among what it reads the contents of
     inner: Sequence[Sequence[Word]] = ()
+    deletes: Sequence[str] = ()  # what is lost by it, files, folders or patterns: all of it, where the effect is DELETE
 
 
 class Arguments(Struct, gc=False):
@@ -163,14 +178,14 @@ def table(**rows: tuple[Effects, str]) -> dict[str, Effects]:
 
 @cache
 def effect_set(effects: Effects) -> frozenset[Effect]:
-    return frozenset(effect for place, effect in enumerate(EFFECT_ORDER) if effects >> place & 1)
+    return frozenset(effect for bit, (effect, _) in _MEANS.items() if effects & bit)
 
 
 def verb(effects: Effects) -> str:
     """The worst of them, as what a program does."""
     if effects & _PUBLISH and effects & DESTROY:
         return "publishes by force"
-    return _VERBS[EFFECT_ORDER[effects.bit_length() - 1]]
+    return _MEANS[1 << (effects.bit_length() - 1)][1]
 
 
 def plain(program: str, effects: Effects, words: Sequence[Word], why: str = "") -> Judged:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import (
     COMMIT,
+    DELETE,
     DESTROY,
     EDIT,
     EXECUTE,
     NETWORK,
     NONE,
+    OPAQUE,
     OUTSIDE,
     PUBLISH,
     READ,
@@ -96,7 +99,9 @@ def git(words: Sequence[Word]) -> Judged:
         if flag == "-C" and not value.dynamic:
             folders.append(value.text)
             place += 1
-        elif flag == "-c" and value.text.lower().startswith(_SAFE_SETTINGS) and not value.dynamic:
+        elif flag == "-c":
+            safe = value.text.lower().startswith(_SAFE_SETTINGS) and not value.dynamic
+            effects |= NONE if safe else OPAQUE
             place += 1
         elif flag.startswith(("--git-dir", "--work-tree", "--namespace")):
             effects |= OUTSIDE
@@ -104,18 +109,22 @@ def git(words: Sequence[Word]) -> Judged:
             if "=" not in flag:
                 place += 1
         elif flag not in VALUELESS:
-            return plain("git", DESTROY, words[1:], f"{flag} before the subcommand")
+            return plain("git", OPAQUE, words[1:], f"{flag} before the subcommand")
         place += 1
     if place >= len(words):
         return plain("git", EXECUTE if len(words) > 1 else READ, words[1:])
     sub = words[place]
     if sub.dynamic:
-        return plain("git", DESTROY, words[1:], "a subcommand only known when it runs")
+        return plain("git", OPAQUE, words[1:], "a subcommand only known when it runs")
     judged = _subcommand(sub.text, words[place + 1 :])
+    why = f"git -c: a setting that could run a program, and {sub.text}" if effects & OPAQUE else judged.why
     effects |= judged.effects
-    return Judged(effects, judged.why, [*folders, *judged.reads], judged.writes, judged.globs)
+    if effects & DELETE and folders:
+        effects |= DESTROY  # what is lost lies elsewhere than its words say
+    return Judged(effects, why, [*folders, *judged.reads], judged.writes, judged.globs, deletes=judged.deletes)
 
 
+@lru_cache(1024)
 def _runs_a_program(text: str) -> bool:
     if text[:2] != "--":
         return "ext::" in text
@@ -153,7 +162,8 @@ def _subcommand(sub: str, rest: Sequence[Word]) -> Judged:
     writes = [word.text for word in named if word.text[:1] != "-"] if sub in _WRITES_OPERANDS else []
     if sub == "clone" or sub == "init":
         writes = writes[-1:]
-    return Judged(effects, f"git {sub}: {verb(effects)}", names(named), writes, patterns(named))
+    lost = [word.text for word in rest if word.text[:1] != "-"] if effects & DELETE else ()
+    return Judged(effects, f"git {sub}: {verb(effects)}", names(named), writes, patterns(named), deletes=lost)
 
 
 _WRITES_OPERANDS = listed("mv clone init worktree archive format-patch rm bundle")
@@ -246,7 +256,20 @@ def _config(call: _GitCall) -> Effects:
     return OUTSIDE | COMMIT
 
 
+_PUTS_BACK = DELETE | EDIT | COMMIT  # git notes it in its index
+_PATHSPEC = regex(r"^:|[*?\[\\]")  # what git itself takes for a pattern, which no shell would
+_RESTORE_FLAGS = listed("W worktree s source q quiet progress no-progress overlay no-overlay")
+
+
+def _names_files(call: _GitCall) -> bool:
+    texts = [word.text for word in call.words]
+    flag_like = any(text[:1] == "-" for text in texts[texts.index("--") + 1 :]) if "--" in texts else False
+    return bool(call.operands) and not (call.dynamic or flag_like or any(map(_PATHSPEC.search, call.operands)))
+
+
 def _checkout(call: _GitCall) -> Effects:
+    if [word.text for word in call.words[:1]] == ["--"] and _names_files(call):
+        return _PUTS_BACK
     new = call.flags & {"b", "orphan"}
     loses = call.flags & {"f", "force", "B", "p", "patch", "ours", "theirs", "pathspec-from-file"}
     paths = any(word.text == "--" for word in call.words) or any(_FILE_LIKE.search(o) for o in call.operands)
@@ -256,6 +279,8 @@ def _checkout(call: _GitCall) -> Effects:
 
 
 def _restore(call: _GitCall) -> Effects:
+    if _names_files(call) and not any(word.glob for word in call.words) and call.flags - {""} <= _RESTORE_FLAGS:
+        return _PUTS_BACK
     return COMMIT if call.flags & {"staged", "S"} and not call.flags & {"worktree", "W"} else _LOST | EDIT
 
 

@@ -1,6 +1,6 @@
 """Programs that run code they are given: interpreters, sed, awk, make, and the shell's own builtins.
 
-Code on the command line or on standard input is `destroy`: it can be anything. A script file is `execute`.
+Code on the command line or on standard input is opaque: it can be anything. A script file is `execute`.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.domain.shell.arguments import (
     BUILD,
-    DESTROY,
     EDIT,
     EXECUTE,
     INSTALL,
     NETWORK,
     NONE,
+    OPAQUE,
     OUTSIDE,
     PUBLISH,
     READ,
@@ -33,6 +33,7 @@ from quintet.domain.shell.arguments import (
     table,
     verb,
 )
+from quintet.domain.shell.paths import is_system
 from quintet.domain.shell.syntax import Word
 
 INTERPRETERS = listed(
@@ -138,8 +139,53 @@ def _code(program: str, words: Sequence[Word]) -> Judged:
     """Code can be anything; what in it looks like a secret's name is named."""
     parts = [part for word in words for part in _PATHS.findall(word.text)]
     return Judged(
-        DESTROY, f"{program}: code on the command line or on its input", [p for p in parts if PROTECTION.in_code(p)]
+        OPAQUE, f"{program}: code on the command line or on its input", [p for p in parts if PROTECTION.in_code(p)]
     )
+
+
+_LITERAL = listed("sh bash dash ash")  # whose lines are read as they would read them
+_WITH_LINE = regex(r"-[exul]*c")
+# What bash takes for something else than a plainer shell does: `[[ a || ./x ]]` runs ./x there.
+_BASH_ONLY = regex(r"\[\[|\(\(|\$['\"\[]|<<<|[<>]\(|&>|\|&|;&|[=+]\(|\+=|\{[^}\s]|\b(?:function|select|coproc|time)\b")
+
+
+def literal_line(words: Sequence[Word]) -> str | None:
+    """The line that a shell is given as a word, where that word says all of it: `bash -c 'ls'`, `eval ls`."""
+    program = words[0].text
+    if program == "eval":
+        known = not any(word.dynamic or word.parts or word.glob for word in words)
+        if not known or any(word.text[:1] == "-" for word in words[1:2]):
+            return None
+        return " ".join(word.text for word in words[1:])
+    shell = "" if words[0].dynamic else _named(program)
+    if shell not in _LITERAL:
+        return None
+    rest = list(words[1:])
+    while rest and rest[0].text in _HARMLESS_FLAGS["shell"]:
+        rest.pop(0)
+    if len(rest) < 2 or not _WITH_LINE.fullmatch(rest[0].text):
+        return None
+    line = rest[1]  # what follows are its arguments, which it can only know as `$1`
+    if line.dynamic or line.parts or line.glob or line.text[:1] in ("-", "+"):
+        return None
+    return line.text if reads_alike(shell, line.text) else None
+
+
+def reads_alike(shell: str, line: str) -> bool:
+    """Whether a shell takes a line for what bash takes it for."""
+    return _named(shell) == "bash" or not _BASH_ONLY.search(line)
+
+
+def is_bare_shell(words: Sequence[Word]) -> bool:
+    """Whether it is a shell that runs what it reads from its input."""
+    return _named(words[0].text) in _LITERAL and all(
+        word.text in ("-s", "-") or word.text in _HARMLESS_FLAGS["shell"] for word in words[1:]
+    )
+
+
+def _named(program: str) -> str:
+    folder, _, last = program.rpartition("/")
+    return last if not folder or is_system(folder) else ""
 
 
 def _coded(program: str) -> Callable[[Sequence[Word]], Judged]:
@@ -172,7 +218,7 @@ def sed(words: Sequence[Word]) -> Judged:
     reads, globs = names((*operands, *files)), patterns(operands)
     dynamic = any(word.dynamic for word in operands)
     if in_place:
-        effects = EDIT | OUTSIDE if dynamic else EDIT
+        effects = EDIT | OPAQUE if dynamic else EDIT
         return Judged(effects, "sed -i: changes files", reads, names(operands), globs)
     if elsewhere or dynamic:
         return Judged(EXECUTE, "sed: a script or files only known when it runs", reads, (), globs)
@@ -196,16 +242,16 @@ def awk(words: Sequence[Word]) -> Judged:
             return plain("awk", EXECUTE, words[1:], "a program from elsewhere")
     program, files = words[position : position + 1], words[position + 1 :]
     if any(word.dynamic or _AWK_ACTS.search(word.text) for word in program) or any(word.dynamic for word in files):
-        return plain("awk", EXECUTE, files, "a program that may run or write")
+        return plain("awk", OPAQUE, files, "a program that may run or write")
     return plain("awk", READ, files)
 
 
 def make(words: Sequence[Word]) -> Judged:
     texts = [word.text for word in words[1:]]
     if any(t.startswith(("--eval", "SHELL=", "MAKEFLAGS=", ".SHELLFLAGS=", "-f-", "-f/", "-E")) for t in texts):
-        return plain("make", DESTROY, words[1:], "code on the command line")
+        return plain("make", BUILD | OPAQUE, words[1:], "code on the command line")
     if any(flag in ("-f", "--file", "--makefile") and value[:1] in "-/$" for flag, value in pairwise(texts)):
-        return plain("make", DESTROY, words[1:], "code on its input")
+        return plain("make", BUILD | OPAQUE, words[1:], "code on its input")
     if any(word.dynamic for word in words[1:]):
         return plain("make", BUILD | EXECUTE, words[1:], "a target only known when it runs")
     variables = [text.partition("=") for text in texts if "=" in text]
@@ -222,8 +268,10 @@ def _is_tool(name: str, value: str) -> bool:
 
 def cmake(words: Sequence[Word]) -> Judged:
     texts = [word.text for word in words[1:]]
+    if texts[:1] == ["-E"] and texts[1:2] and texts[1] in ("rm", "remove", "remove_directory"):
+        return Judged(NONE, "cmake -E: runs a command", inner=((Word("rm"), *words[3:]),))
     if "-E" in texts or "-P" in texts:
-        return plain("cmake", DESTROY if "-E" in texts else EXECUTE, words[1:], "runs commands")
+        return plain("cmake", OPAQUE if "-E" in texts else EXECUTE, words[1:], "runs commands")
     return plain("cmake", BUILD | OUTSIDE if "--install" in texts else BUILD, words[1:])
 
 
@@ -236,12 +284,12 @@ def names_variables(program: str, words: Sequence[Word]) -> Judged:
     flags = "".join(word.text for word in words[1:] if word.text[:1] in ("-", "+"))
     for word in words[1:]:
         if word.dynamic:
-            return plain(program, DESTROY, (), "a name only known when it runs")
+            return plain(program, OPAQUE, (), "a name only known when it runs")
         named = word.text.partition("=")[0].rstrip("+")
         if "[" in named and not _IDENTIFIER.fullmatch(named):
-            return plain(program, DESTROY, (), "a name that is run as an expression")
+            return plain(program, OPAQUE, (), "a name that is run as an expression")
     if program in ("declare", "typeset", "local") and "n" in flags:
-        return plain(program, DESTROY, (), "a name for another variable")
+        return plain(program, OPAQUE, (), "a name for another variable")
     if program in ("declare", "typeset", "local", "export", "readonly") and "i" in flags:
         return plain(program, EXECUTE, (), "its values are run as expressions")
     return Judged(READ, f"{program}: reads")
@@ -249,19 +297,21 @@ def names_variables(program: str, words: Sequence[Word]) -> Judged:
 
 def let(words: Sequence[Word]) -> Judged:
     if any(word.dynamic or not _EVALUATED.fullmatch(word.text) for word in words[1:]):
-        return plain("let", DESTROY, (), "an expression only known when it runs")
+        return plain("let", OPAQUE, (), "an expression only known when it runs")
     return plain("let", EXECUTE, (), "what variables hold is run as expressions")
 
 
 def test(words: Sequence[Word]) -> Judged:
     texts = [word.text for word in words[1:]]
     if ("-v" in texts or "-R" in texts) and any("[" in text and not _IDENTIFIER.fullmatch(text) for text in texts):
-        return plain("test", DESTROY, (), "a name that is run as an expression")
+        return plain("test", OPAQUE, (), "a name that is run as an expression")
     named = [word for word in words[1:] if not word.dynamic and word.text[:1] in "./~"]
     return Judged(READ, "test: reads", names(named))
 
 
 def printf(words: Sequence[Word]) -> Judged:
+    if any(word.dynamic for word in words[1:2]):  # it may say -v, and a name that is run as an expression
+        return plain("printf", EXECUTE, (), "a format only known when it runs")
     if len(words) > 1 and words[1].text.startswith("-v"):
         stuck = words[1].text[2:]
         return names_variables("printf", (words[0], Word(stuck) if stuck else words[2] if len(words) > 2 else Word("")))
@@ -276,7 +326,7 @@ def shell_options(words: Sequence[Word]) -> Judged:
         if word.dynamic or (
             word.text not in ("pipefail", "errexit", "nounset", "xtrace") and word.text.strip("-+euxofE")
         ):
-            return plain("set", DESTROY, (), "options of the shell")
+            return plain("set", OPAQUE, (), "options of the shell")
     return Judged(READ, "set: reads")
 
 
@@ -284,18 +334,18 @@ def trap(words: Sequence[Word]) -> Judged:
     harmless = len(words) < 2 or words[1].text in ("", "-", "-l", "-p")
     if harmless and not any(word.dynamic for word in words[1:]):
         return Judged(READ, "trap: reads")
-    return plain("trap", DESTROY, (), "code on the command line")
+    return plain("trap", OPAQUE, (), "code on the command line")
 
 
 def alias(words: Sequence[Word]) -> Judged:
     if any("=" in word.text or word.dynamic for word in words[1:]):
-        return plain("alias", DESTROY, (), "code on the command line")
+        return plain("alias", OPAQUE, (), "code on the command line")
     return Judged(READ, "alias: reads")
 
 
 def mapfile(words: Sequence[Word]) -> Judged:
     if any(word.dynamic or "C" in letters(word.text) for word in words[1:]):
-        return plain("mapfile", DESTROY, (), "code on the command line")
+        return plain("mapfile", OPAQUE, (), "code on the command line")
     return names_variables("mapfile", words)
 
 

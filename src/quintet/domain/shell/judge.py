@@ -1,7 +1,7 @@
 """What a shell line would do, found before it runs.
 
 `judge` takes a line as its grammar gives it and adds up its commands: effects, the files it names, and the worst of it
-in a few words. What is not understood is `destroy`. Pure; any script gives an answer.
+in a few words. What is not read here is opaque, what is not understood too. Pure; any script gives an answer.
 """
 
 from __future__ import annotations
@@ -10,17 +10,13 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct, structs
 
+from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.effects import EFFECT_ORDER, NO_LINES, Effect, JudgedLines, LinePart
-from quintet.domain.shell.arguments import (
-    DESTROY,
-    READ,
-    effect_set,
-)
-from quintet.domain.shell.line_effects import LineEffects, is_known, spellings
+from quintet.domain.shell.arguments import DELETE, DESTROY, OPAQUE, READ, effect_set
+from quintet.domain.shell.line_effects import LineEffects, spellings
 from quintet.domain.shell.paths import joined
 from quintet.domain.shell.read_only_commands import plain_paths
 from quintet.domain.shell.syntax import Script
-from quintet.domain.shell.variables import TooMany, self_calling
 from quintet.domain.turn.tool_spec import Touch
 
 
@@ -34,6 +30,11 @@ class JudgedLine(Struct, frozen=True, gc=False):
     commands: tuple[str, ...] = ()
     parts: tuple[LinePart, ...] = ()
     named: tuple[str, ...] = ()
+    opaque: bool = False
+    deletes: tuple[str, ...] = ()
+    destroys: bool = False
+    mixes: bool = False  # it deletes, and then does more than read
+    simple: tuple[str, ...] = ()
 
 
 def with_lines(
@@ -48,11 +49,11 @@ def with_lines(
 
     `leads_to` says where a path really is, links followed: given where nothing contains the lines. `fresh`: they are
     run by a shell of their own, which nobody has told anything before. `is_there` says whether this machine has a path:
-    given where a whole sandbox contains the lines, which has a /tmp of its own.
+    given where a whole sandbox contains the lines, which has a home and a /tmp of its own.
     """
     if not touch.lines:
         return touch, NO_LINES
-    meant = [judge(parse(line), touch.folder) for line in touch.lines]
+    meant = [judge(parse(line), touch.folder, parse) for line in touch.lines]
     worst = max(meant, key=lambda one: max(map(EFFECT_ORDER.index, one.effects)))
     plain_reads = [plain_paths(line) for line in touch.lines] if fresh else [None]
     reads = dict.fromkeys((*touch.reads, *(path for one in meant for path in one.reads)))
@@ -65,6 +66,8 @@ def with_lines(
         writes |= dict.fromkeys(map(leads_to, writes))
         named |= set(map(leads_to, named))
         opened |= set(map(leads_to, opened))
+    if is_there is not None:
+        reads = {path: None for path in reads if not _in_own_home(path, is_there)}
     if is_there is not None and _keeps_to_own_tmp((*reads, *writes), is_there):
         reads = {path: None for path in reads if not _in_tmp(path)}
         writes = {path: None for path in writes if not _in_tmp(path)}
@@ -80,11 +83,30 @@ def with_lines(
         parts=tuple(dict.fromkeys(part for one in meant for part in one.parts)),
         plain=None not in plain_reads,
         named=tuple(sorted(named - opened)),
+        opaque=any(one.opaque for one in meant),
+        deletes=tuple(dict.fromkeys(path for one in meant for path in one.deletes)),
+        destroys=any(
+            one.destroys or (one.mixes and _unordered(line)) for one, line in zip(meant, touch.lines, strict=True)
+        ),
+        simple=meant[0].simple if len(meant) == 1 else (),
     )
+
+
+_UNORDERED = regex(r"(?<![|&>])[|&](?![|&>])|\b(?:for|while|until|select|function|coproc)\b|[({]")
+
+
+def _unordered(line: str) -> bool:
+    """Whether what stands behind a deletion may run beside it, or before it once more."""
+    return _UNORDERED.search(line) is not None
 
 
 def _in_tmp(path: str) -> bool:
     return path.startswith("/tmp/")
+
+
+def _in_own_home(path: str, is_there: Callable[[str], bool]) -> bool:
+    """Whether a path can only mean the sandbox's home, which is empty: the home itself, or what this machine lacks."""
+    return path == "~" or (path[:2] == "~/" and ".." not in path and not is_there(path))
 
 
 def _keeps_to_own_tmp(paths: Iterable[str], is_there: Callable[[str], bool]) -> bool:
@@ -96,30 +118,19 @@ def _keeps_to_own_tmp(paths: Iterable[str], is_there: Callable[[str], bool]) -> 
     return bool(named) and all(_in_tmp(path) and not is_there("/".join(path.split("/")[:3])) for path in named)
 
 
-def judge(script: Script, folder: str = "") -> JudgedLine:
+def judge(script: Script, folder: str = "", parse: Callable[[str], Script] | None = None) -> JudgedLine:
     """The effects of a whole line run in `folder`: the union over its commands. Never raises."""
     try:
-        return judged_line(script, folder)
+        return judged_line(script, folder, parse)
     except Exception as error:  # a fault of ours, and no reason to let the line pass
         why = f"not understood: a fault of Quintet's own ({type(error).__name__})"
-        return JudgedLine(effect_set(DESTROY), why=why)
+        return JudgedLine(effect_set(OPAQUE), why=why, opaque=True)
 
 
-def judged_line(script: Script, folder: str = "") -> JudgedLine:
-    line = LineEffects(folder, script)
-    try:
-        for command in script.commands:
-            line.add_command(command)
-    except TooMany:
-        line.add_effects(DESTROY, "not understood: more values than can be followed")
-    if script.spans and (function := self_calling(script)):
-        line.add_effects(DESTROY, f"{function}: a function that calls itself")
-    if replaced := next((span.name for span in script.spans if is_known(span.name)), ""):
-        line.add_effects(DESTROY, f"{replaced}: a function in the place of a program")
-    if script.evaluates:
-        line.add_arithmetic(script)
-    if script.problem:
-        line.add_effects(DESTROY, f"not understood: {script.problem}")
+def judged_line(script: Script, folder: str = "", parse: Callable[[str], Script] | None = None) -> JudgedLine:
+    """`parse` reads the lines that stand in a word: `bash -c '…'`; without it they are not read."""
+    line = LineEffects(folder, script, parse)
+    line.add_script()
     return JudgedLine(
         effect_set(line.effects or READ),
         tuple(line.reads | line.looked_for),
@@ -128,4 +139,19 @@ def judged_line(script: Script, folder: str = "") -> JudgedLine:
         tuple(spelling for words in line.commands for spelling in spellings(words)),
         line.parts(),
         tuple(path for path in line.looked_for if path not in line.reads),
+        opaque=bool(line.effects & OPAQUE),
+        deletes=tuple(line.deletes),
+        destroys=bool(line.effects & DESTROY),
+        mixes=bool(line.effects & DELETE and line.effects & ~(READ | DELETE)),
+        simple=_simple(script),
     )
+
+
+def _simple(script: Script) -> tuple[str, ...]:
+    """The words of a line that is one plain command and nothing else: no redirection, assignment or expansion."""
+    if len(script.commands) != 1 or script.problem or script.spans or script.evaluates or script.defaults:
+        return ()
+    command = script.commands[0]
+    if command.assignments or command.redirects or any(word.dynamic or word.parts for word in command.words):
+        return ()
+    return tuple(word.text for word in command.words)

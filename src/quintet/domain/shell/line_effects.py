@@ -16,27 +16,39 @@ from quintet.domain.shell import git, interpreters, program_handlers, programs, 
 from quintet.domain.shell.arguments import (
     BUILD,
     COMMIT,
+    DELETE,
     DESTROY,
     EDIT,
     EXECUTE,
     INSTALL,
     NETWORK,
     NONE,
+    OPAQUE,
     OUTSIDE,
     PUBLISH,
     READ,
     Effects,
     Judged,
+    arguments,
     effect_set,
     listed,
     name,
     plain,
     verb,
 )
-from quintet.domain.shell.paths import SAFE_DEVICES, WILD, guarded, is_system, joined, secrets
+from quintet.domain.shell.paths import (
+    FILES_OF_THE_KERNEL,
+    SAFE_DEVICES,
+    WILD,
+    guarded,
+    is_system,
+    joined,
+    lying_in,
+    secrets,
+)
 from quintet.domain.shell.read_only_commands import only_reads
 from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word
-from quintet.domain.shell.variables import KNOWN_VARIABLES, TooMany, Values, is_hook
+from quintet.domain.shell.variables import KNOWN_VARIABLES, TooMany, Values, is_hook, self_calling
 
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     **interpreters.HANDLERS,
@@ -51,6 +63,7 @@ _REMOVES = frozenset({"rm", "rmdir", "unlink", "shred", "truncate", "dd", "chown
 _MOST_PLACES = 16  # where a command may begin behind its flags, from the front and from the end
 _BUILTINS = frozenset({"cd", "pushd", "popd", "chdir", "env", *interpreters.VARIABLES})
 _OPENS = INSTALL | COMMIT | NETWORK  # effects that give the whole line more than the project
+_MOST_LINES = 4  # that stand in one another
 _MOST_INNER = 200  # commands that one command may unwrap to
 _MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
 _TALKS = listed("echo printf test [ for read")  # whatever their words are, they do the same
@@ -100,7 +113,13 @@ def by_table(program: str, words: Sequence[Word]) -> Judged:
         effects |= PUBLISH
     judged = plain(program, effects, words[1:], "deletes" if program in ("rm", "rmdir", "unlink") else "")
     if program in _REMOVES:
-        return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs)
+        if effects == DELETE and any(word.dynamic for word in words[1:]):
+            effects = DESTROY
+        operands = arguments(words[1:], {}).operands if effects == DELETE else ()
+        deletes = [word.text for word in operands]
+        if program == "rmdir" and any("p" in word.text[:3] for word in words[1:] if word.text[:1] == "-"):
+            effects = DESTROY  # and the folders above, by whatever links
+        return Judged(effects, judged.why, judged.reads, judged.reads, judged.globs, deletes=deletes)
     return judged
 
 
@@ -134,16 +153,35 @@ def _only_names(words: Sequence[Word], judged: Judged) -> bool:
     return known and plain_words and judged.effects == READ and not judged.writes and not judged.inner
 
 
+def _given_line(command: ShellCommand) -> str | None:
+    """What a shell is given on its input, where the line says all of it: `bash <<'END'`."""
+    given = [one for one in command.redirects if one.operator[:1] == "<" and one.operator != "<>"]
+    if len(given) != 1 or not interpreters.is_bare_shell(command.words):
+        return None
+    operator, target = given[0].operator, given[0].target
+    if operator[:2] != "<<" or target.dynamic or target.parts:
+        return None
+    if operator == "<<" and "\\" in target.text:  # which a here-document may take away
+        return None
+    return target.text if interpreters.reads_alike(command.words[0].text, target.text) else None
+
+
+Parse = Callable[[str], Script]
+
+
 class LineEffects:
     """What the commands so far add up to, and the folders the next one may run in."""
 
     __slots__ = (
         "commands",
         "current_folders",
+        "deletes",
+        "depth",
         "effects",
         "effects_by_command",
         "known_values",
         "looked_for",
+        "parse",
         "patterns",
         "position",
         "possible_folders",
@@ -155,8 +193,10 @@ class LineEffects:
         "writes",
     )
 
-    def __init__(self, folder: str, script: Script) -> None:
+    def __init__(self, folder: str, script: Script, parse: Parse | None = None, depth: int = 0) -> None:
         self.script = script
+        self.parse = parse  # for the lines that stand in a word: `bash -c '…'`
+        self.depth = depth
         self.known_values: Values | None = None
         self.variants = 0
         self.patterns: set[tuple[str, str]] = set()  # those that were looked at
@@ -169,6 +209,7 @@ class LineEffects:
         self.reads: dict[str, None] = {}
         self.looked_for: dict[str, None] = {}  # looked for, and not opened
         self.writes: dict[str, None] = {}
+        self.deletes: dict[str, None] = {}
         self.possible_folders = [folder]  # every folder a command may find itself in
         self.current_folders = self.possible_folders  # those the present chain may be in
 
@@ -195,6 +236,50 @@ class LineEffects:
                 self.why = why if " " in why else f"{why}: {verb(effects)}"
             self.effects |= effects
 
+    def add_script(self) -> None:
+        """All of the line."""
+        script = self.script
+        try:
+            for command in script.commands:
+                self.add_command(command)
+        except TooMany:
+            self.add_effects(OPAQUE, "not understood: more values than can be followed")
+        if script.spans and (function := self_calling(script)):
+            self.add_effects(DESTROY, f"{function}: a function that calls itself")
+        if replaced := next((span.name for span in script.spans if is_known(span.name)), ""):
+            self.add_effects(OPAQUE, f"{replaced}: a function in the place of a program")
+        if script.evaluates:
+            self.add_arithmetic(script)
+        if script.problem:
+            self.add_effects(OPAQUE, f"not understood: {script.problem}")
+
+    def add_inner_line(self, text: str, parse: Parse, *, here: bool = False) -> None:
+        """A line that is written out in a word of this one; `here`: run by this very shell, which it may move."""
+        if self.depth == _MOST_LINES:
+            self.add_effects(OPAQUE, "not understood: lines inside lines")
+            return
+        inner = LineEffects("", parse(text), parse, self.depth + 1)
+        inner.possible_folders = inner.current_folders = list(self.current_folders)
+        inner.position = self.position
+        inner.add_script()
+        self.position = inner.position
+        self.check_order(inner.effects)
+        known = [*self.effects_by_command, *inner.effects_by_command]
+        self.add_effects(inner.effects, inner.why)
+        self.effects_by_command = known
+        self.commands += inner.commands
+        self.reading_commands += inner.reading_commands
+        if here:
+            self.possible_folders = list(dict.fromkeys((*self.possible_folders, *inner.possible_folders)))
+            self.current_folders = self.possible_folders
+        for mine, its in (
+            (self.reads, inner.reads),
+            (self.looked_for, inner.looked_for),
+            (self.writes, inner.writes),
+            (self.deletes, inner.deletes),
+        ):
+            mine.update(its)
+
     def add_command(self, command: ShellCommand) -> None:
         self.position += 1
         if not command.follows:
@@ -205,7 +290,10 @@ class LineEffects:
         if command.redirects:
             for redirect in command.redirects:
                 self.redirect(redirect)
-        if command.words:
+        if command.words and self.parse and (line := _given_line(command)) is not None:
+            self.commands.append(command.words)
+            self.add_inner_line(line, self.parse)
+        elif command.words:
             self.add_words(command.words)
 
     def add_words(self, words: Sequence[Word]) -> None:
@@ -217,24 +305,52 @@ class LineEffects:
             words = waiting.pop()
             if expands and words[0].text not in _TALKS and any(word.parts for word in words):
                 certain = self.values.certain(words)
+                if certain and words[0].text in _MOVES:
+                    self.move_to_any(self.variations(words))
+                    continue
                 if certain or words[0].text not in _MOVES:
                     waiting += filter(None, self.variations(words))
                 if certain:
                     continue
             self.commands.append(words)
+            if self.parse and (line := interpreters.literal_line(words)) is not None:
+                self.add_inner_line(line, self.parse, here=words[0].text == "eval")
+                continue
             judged = self.judge_words(words)
+            self.check_order(judged.effects)
             self.add_effects(judged.effects, judged.why)
             if judged.effects == READ:
                 self.reading_commands.append((words, self.position))
             if judged.reads or judged.writes or judged.globs:
                 self.add_paths(judged, opened=not _only_names(words, judged))
+            for path in judged.deletes:  # as written: what `..` means depends on links
+                self.deletes.update(dict.fromkeys(lying_in(folder, path) for folder in self.current_folders))
+            if judged.effects & DELETE and self.script.repeats:
+                self.add_effects(DESTROY, f"{words[0].text}: deletes in a folder that may change with each turn")
             if judged.inner:
                 waiting += filter(None, judged.inner)
                 expands = True  # what it runs may be given what comes through a pipe
             count += 1
             if count > _MOST_INNER:
-                self.add_effects(DESTROY, "not understood: commands inside commands")
+                self.add_effects(OPAQUE, "not understood: commands inside commands")
                 break
+
+    def move_to_any(self, found: Sequence[Sequence[Word]]) -> None:
+        """cd by a variable: to one of the folders that it may hold, and not to one from another."""
+        start, entered = self.current_folders, list[str]()
+        for words in filter(None, found):
+            self.current_folders = start
+            judged = self.judge_words(words)
+            self.commands.append(words)
+            self.add_effects(judged.effects, judged.why)
+            self.add_paths(judged)
+            entered += self.current_folders
+        self.current_folders = list(dict.fromkeys(entered)) or start
+
+    def check_order(self, effects: Effects) -> None:
+        """What is deleted after something was changed or run may be another thing than its name says now."""
+        if effects & DELETE and self.effects & ~(READ | DELETE):
+            self.add_effects(DESTROY, "deletes after something else was changed or run in the same line")
 
     def variations(self, words: Sequence[Word]) -> list[list[Word]]:
         """What a command with variables may turn out to be."""
@@ -249,7 +365,7 @@ class LineEffects:
     def judge_words(self, words: Sequence[Word]) -> Judged:
         first = words[0]
         if first.dynamic or first.glob:
-            return plain(first.text, DESTROY, words[1:], "a program only known when it runs")
+            return plain(first.text, OPAQUE, words[1:], "a program only known when it runs")
         program = first.text
         if program in READERS:
             return programs.read_program(program, words)
@@ -276,7 +392,7 @@ class LineEffects:
         path = posixpath.normpath(words[0].text)
         folder, _, program = path.rpartition("/")
         if program in ("", ".", ".."):
-            return plain(path, DESTROY, words[1:], "no name of a program")
+            return plain(path, OPAQUE, words[1:], "no name of a program")
         named = self.judge_words((Word(program), *words[1:]))
         if is_system(folder):
             return named
@@ -291,7 +407,7 @@ class LineEffects:
         """cd: where the commands after it run."""
         operands = words[1:]
         if len(words) != 2:
-            operands = [word for word in operands if word.text not in ("-L", "-P", "-e", "--")]
+            operands = [word for word in operands if word.text not in ("-L", "-e", "--")]
         if len(operands) > 1 or program == "popd" or any(w.dynamic or w.glob or w.text[:1] == "-" for w in operands):
             self.current_folders = ["~"]
             self.possible_folders = [*self.possible_folders, "~"]
@@ -335,7 +451,7 @@ class LineEffects:
     def check_hooks(self, words: Sequence[Word]) -> None:
         """A builtin that may set a variable by its name."""
         if any(is_hook(word.text) for word in words):
-            self.add_effects(OUTSIDE, "a variable that makes programs do something else")
+            self.add_effects(OPAQUE, "a variable that makes programs do something else")
 
     def set_variables(self, words: Sequence[Word]) -> None:
         """read, export and their like set the variables they name."""
@@ -349,14 +465,14 @@ class LineEffects:
         if variable == "IFS" and program == "read":
             return  # how it splits, and nothing else
         if is_hook(variable):
-            self.add_effects(OUTSIDE, f"{variable}: a variable that makes programs do something else")
+            self.add_effects(OPAQUE, f"{variable}: a variable that makes programs do something else")
         elif "$(" in value.text or "`" in value.text:
-            self.add_effects(DESTROY, f"{variable}: holds code")
+            self.add_effects(OPAQUE, f"{variable}: holds code")
         elif program in interpreters.VARIABLES:
             if not _UNEVALUATED.fullmatch(value.text) and any(
                 "i" in w.text for w in command.words if w.text[:1] == "-"
             ):
-                self.add_effects(DESTROY, f"{variable}: is run as an expression")
+                self.add_effects(OPAQUE, f"{variable}: is run as an expression")
         elif program not in ("", "for") and variable not in KNOWN_VARIABLES:
             self.add_effects(EXECUTE, f"{variable}: a variable Quintet does not know")
         if value.text and not value.dynamic:
@@ -381,7 +497,7 @@ class LineEffects:
         if text in SAFE_DEVICES:
             return
         if target.dynamic or target.glob:
-            self.add_effects(DESTROY, "writes where it is only known when it runs")
+            self.add_effects(EDIT | OPAQUE, "writes where it is only known when it runs")
         elif text.startswith(("/dev/tcp/", "/dev/udp/")):
             self.add_effects(NETWORK | OUTSIDE, "a connection by redirection")
         else:
@@ -416,7 +532,7 @@ class LineEffects:
 
     def check_device(self, path: str) -> None:
         """Devices and the kernel's own files are no files."""
-        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in SAFE_DEVICES:
+        if path.startswith(("/dev/", "/proc", "/sys/", "//")) and path not in FILES_OF_THE_KERNEL:
             if path.startswith(("/dev/tcp/", "/dev/udp/")):
                 self.add_effects(NETWORK | OUTSIDE, f"{path}: a connection")
             else:
@@ -430,6 +546,6 @@ class LineEffects:
         if not all(_UNEVALUATED.fullmatch(value.text) for value in values) or any(
             "$(" in text or "`" in text or "[" in text for text in tested
         ):
-            self.add_effects(DESTROY, "arithmetic over what is only known when it runs")
+            self.add_effects(OPAQUE, "arithmetic over what is only known when it runs")
         else:
             self.add_effects(EXECUTE, "arithmetic over variables")

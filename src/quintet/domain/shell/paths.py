@@ -6,6 +6,7 @@ import posixpath
 from fnmatch import filter as filtered
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.permission.effects import MACHINE_FACTS
 from quintet.domain.permission.protected_paths import GUARDED
 from quintet.domain.shell.arguments import listed
 
@@ -18,6 +19,7 @@ SAFE_DEVICES = listed(
 )
 
 
+FILES_OF_THE_KERNEL = SAFE_DEVICES | MACHINE_FACTS  # that are as harmless to read as any file
 SYSTEM_FOLDERS = listed("/bin /usr/bin /usr/local/bin /sbin /usr/sbin")
 
 
@@ -29,10 +31,16 @@ def is_system(folder: str) -> bool:
 
 def joined(folder: str, path: str) -> str:
     if path[:1] in ("/", "~") or not folder:
-        return posixpath.normpath(path) if ".." in path or "//" in path else path
+        whole = posixpath.normpath(path) if ".." in path or "//" in path else path
+        return whole if path[:1] != "~" or whole[:1] == "~" else f"/{whole}"  # above the home is not the project
     if ".." in path or "./" in path or "//" in path or path == ".":
         return posixpath.normpath(f"{folder}/{path}")
     return f"{folder}/{path}"
+
+
+def lying_in(folder: str, path: str) -> str:
+    """A path in a folder as it is written, where `..` may lead elsewhere than its words say."""
+    return path if path[:1] in ("/", "~") or not folder else f"{folder}/{path}"
 
 
 def guarded(pattern: str) -> str:

@@ -13,6 +13,7 @@ from quintet.domain.shell.arguments import (
     EXECUTE,
     NETWORK,
     NONE,
+    OPAQUE,
     OUTSIDE,
     PUBLISH,
     READ,
@@ -46,8 +47,10 @@ def tar(words: Sequence[Word]) -> Judged:
         rest[0] = Word(f"-{rest[0].text}")  # the old way of writing flags
     got = arguments(rest, _TAR)
     reads, globs = names(rest), patterns(rest)
+    if any(word.text.startswith("--remove") for word in rest):
+        return Judged(EDIT | DESTROY, "tar --remove-files: deletes what it packs", reads, (), globs)
     if got.odd or got.dynamic:
-        return Judged(DESTROY, f"tar {got.odd or 'with words only known when it runs'}", reads, (), globs)
+        return Judged(EDIT | OPAQUE, f"tar {got.odd or 'with words only known when it runs'}", reads, (), globs)
     if got.flags & {"t", "list"}:
         return Judged(READ, "tar: reads", reads, (), globs)
     writes = [value for value in got.values if value != "-"]
@@ -67,7 +70,7 @@ def unzip(words: Sequence[Word]) -> Judged:
     got = arguments(words[1:], _UNZIP)
     reads = names(words[1:])
     if got.dynamic or got.odd:
-        return Judged(EDIT | OUTSIDE, "unzip: changes what is only known when it runs", reads, ())
+        return Judged(EDIT | OPAQUE, "unzip: changes what is only known when it runs", reads, ())
     if got.flags & {"l", "v", "t", "p"}:
         return Judged(READ, "unzip: reads", reads)
     return Judged(EDIT | EXECUTE, "unzip: writes where the archive says", reads, [v for v in got.values if v] or ["."])
@@ -94,7 +97,7 @@ def curl(words: Sequence[Word]) -> Judged:
         effects |= EDIT
         writes = [value for value in got.values if _is_path(value)] or ["."]
         if got.dynamic:
-            effects |= OUTSIDE
+            effects |= OPAQUE
     if got.odd:
         effects |= EXECUTE
     return Judged(effects, "curl: network", reads, writes)
@@ -113,7 +116,7 @@ _WGET = specification(
 
 def wget(words: Sequence[Word]) -> Judged:
     got = arguments(words[1:], _WGET)
-    effects = NETWORK | EDIT | (EXECUTE if got.odd else NONE) | (OUTSIDE if got.dynamic else NONE)
+    effects = NETWORK | EDIT | (EXECUTE if got.odd else NONE) | (OPAQUE if got.dynamic else NONE)
     files = [value for value in got.values if _is_path(value)]
     reads = files + [found for word in got.operands for found in name(word.text) if _is_path(found)]
     return Judged(effects, "wget: network", reads, files or ["."])
@@ -126,13 +129,13 @@ def rsync(words: Sequence[Word]) -> Judged:
     if any(text.startswith(("--rsh", "--rsync-path", "--daemon", "--config")) for text in texts) or any(
         text[:1] == "-" and text[1:2] != "-" and "e" in text for text in texts
     ):
-        effects |= DESTROY
+        effects |= OPAQUE
     if any(text.startswith(("--del", "--remove-source", "--force")) for text in texts):
         effects |= DESTROY
     if any(":" in word.text for word in operands):
         effects |= NETWORK | OUTSIDE
     if any(word.dynamic for word in words[1:]):
-        effects |= OUTSIDE
+        effects |= OPAQUE
     return Judged(effects, "rsync: changes files", names(words[1:]), [word.text for word in operands[-1:]])
 
 
@@ -144,8 +147,10 @@ def chmod(words: Sequence[Word]) -> Judged:
     special = any(_SPECIAL_RIGHTS.match(word.text) for word in (*words[1:2], *operands[:1]))
     dynamic = any(word.dynamic for word in words[1:])
     files = [word.text for word in operands[1:]]
-    if special or dynamic:
+    if special:
         return Judged(OUTSIDE | EDIT, "chmod: rights beyond the project", names(operands), files)
+    if dynamic:
+        return Judged(EDIT | OPAQUE, "chmod: changes what is only known when it runs", names(operands), files)
     return Judged(EDIT, "chmod: changes files", files, files, patterns(operands))
 
 
@@ -162,7 +167,7 @@ def fd(words: Sequence[Word]) -> Judged:
 def zip_(words: Sequence[Word]) -> Judged:
     judged = edit_program("zip", words)
     if any("m" in letters(w.text) or abbreviates(w.text, "--move", "--delete") for w in words[1:]):
-        files = names(words[1:])
+        files = names(words[1:])  # but it follows links, and may be given more on its input
         return Judged(judged.effects | DESTROY, "zip -m: deletes what it packs", files, files, judged.globs)
     return judged
 
@@ -196,6 +201,20 @@ def hub(words: Sequence[Word]) -> Judged:
     if len(words) > 1 and words[1].text in _HUB_READS and not words[1].dynamic:
         return plain("hub", NETWORK, words[1:])
     return plain("hub", PUBLISH, words[1:], "publishes")
+
+
+_SIGNALS = regex(r"-(?:[A-Z0-9]+|[sln])")
+
+
+def kill(words: Sequence[Word]) -> Judged:
+    """Jobs of this very shell are part of the line; other processes are not."""
+    rest = list(words[1:])
+    if rest and not rest[0].dynamic and _SIGNALS.fullmatch(rest[0].text):
+        if rest[0].text == "-l":
+            return Judged(READ, "kill -l: reads")
+        del rest[: 2 if rest[0].text in ("-s", "-n") else 1]
+    own = [word.parts == ("", "!", "") if word.dynamic else word.text[:1] == "%" for word in rest]
+    return plain("kill", EXECUTE if own and all(own) else OUTSIDE, (), "ends processes")
 
 
 _EMPTIES = ("--basetemp",)
@@ -237,5 +256,6 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "quintet": quintet,
     "hub": hub,
     "coverage": coverage,
+    "kill": kill,
     **dict.fromkeys(("nc", "ncat", "netcat", "socat", "telnet"), connection),
 }

@@ -12,11 +12,13 @@ from quintet.domain.permission.protected_paths import only_holds
 from quintet.domain.shell.arguments import (
     BUILD,
     COMMIT,
+    DELETE,
     DESTROY,
     EDIT,
     EXECUTE,
     INSTALL,
     NETWORK,
+    OPAQUE,
     OUTSIDE,
     PUBLISH,
     READ,
@@ -101,9 +103,13 @@ PROGRAMS: dict[str, Effects] = table(
     ),
     destroy=(
         DESTROY,
-        "rm rmdir unlink dd shred truncate mkfs mke2fs fdisk sfdisk parted wipefs mkswap srm fc history ed ex vi vim "
-        "nvim view vimdiff gvim rvim emacs emacsclient nano pico micro hx kak joe rimraf del-cli trash "
-        "bind enable at batch expect gdb lldb capsh",
+        "dd shred mkfs mke2fs fdisk sfdisk parted wipefs mkswap srm fc history rimraf del-cli trash bind enable at "
+        "batch capsh",
+    ),
+    delete=(DELETE, "rm rmdir unlink truncate"),
+    opaque=(
+        OPAQUE,
+        "ed ex vi vim nvim view vimdiff gvim rvim emacs emacsclient nano pico micro hx kak joe expect gdb lldb",
     ),
     outside=(
         OUTSIDE,
@@ -139,8 +145,9 @@ _PIP = table(
     outside=(OUTSIDE, "config cache"),
 )
 _NODE = table(
-    build=(BUILD, "test t tst run run-script lint build start stop exec-script tsc typecheck format"),
-    read=(READ, "ls list why explain help root prefix bin version"),
+    build=(BUILD, "test t tst run run-script lint build start stop exec-script tsc typecheck format pack"),
+    edit=(EDIT, "pkg"),
+    read=(READ, "ls list why explain help root prefix bin version fund"),
     install=(INSTALL, "install i add ci update up upgrade remove rm uninstall un dedupe prune rebuild init link audit"),
     network=(NETWORK, "view info show search outdated ping"),
     outside=(OUTSIDE, "config set get cache store"),
@@ -169,18 +176,19 @@ SUBCOMMANDS: dict[str, dict[str, Effects]] = {
     ),
     "pipenv": table(install=(INSTALL, "install sync lock update uninstall"), read=(READ, "graph verify check")),
     "cargo": table(
-        build=(BUILD, "build b test t check c clippy fmt bench doc run r clean nextest"),
+        build=(BUILD, "build b test t check c clippy fmt bench doc run r clean nextest rustc rustdoc fix"),
         read=(READ, "tree metadata pkgid locate-project version help"),
+        network=(NETWORK, "search info audit outdated"),
         install=(INSTALL, "add remove update fetch vendor generate-lockfile new init"),
         outside=(INSTALL | OUTSIDE, "install uninstall"),
         publish=(PUBLISH, "publish yank owner login"),
     ),
     "go": table(
         build=(BUILD, "build test vet fmt"),
-        read=(READ, "version list doc help"),
+        read=(READ, "version list doc help env"),
         install=(INSTALL, "get mod work"),
         outside=(INSTALL | OUTSIDE, "install"),
-        execute=(EXECUTE, "run generate"),
+        execute=(EXECUTE, "run generate tool"),
     ),
     "gem": table(
         read=(READ, "list help"), install=(INSTALL, "install update uninstall"), publish=(PUBLISH, "push yank")
@@ -270,7 +278,7 @@ def edit_program(program: str, words: Sequence[Word]) -> Judged:
         writes += [f"{into}/{word.text.rstrip('/').rpartition('/')[2]}" for word in got.operands[:-1]]
     globs = patterns(got.operands)
     if got.dynamic:
-        return Judged(EDIT | OUTSIDE, f"{program}: changes what is only known when it runs", reads, writes, globs)
+        return Judged(EDIT | OPAQUE, f"{program}: changes what is only known when it runs", reads, writes, globs)
     if got.odd:
         return Judged(EDIT | EXECUTE, f"{program} {got.odd}: a flag Quintet does not know", reads, writes, globs)
     if program == "patch":
@@ -283,7 +291,7 @@ def with_subcommand(program: str, words: Sequence[Word]) -> Judged:
     if rest and rest[0].text in ("--version", "-V", "-v", "--help", "-h") and len(rest) == 1:
         return Judged(READ, f"{program}: reads")
     if any(word.text.startswith(_RUNS_A_PROGRAM) for word in rest):
-        return plain(program, DESTROY, rest, "a program to run")
+        return plain(program, OPAQUE, rest, "a program to run")
     place = 0
     while place < len(rest) and not rest[place].dynamic and rest[place].text[:1] in ("-", "+"):
         place += 2 if rest[place].text in _FOLDER_FLAGS else 1
@@ -292,14 +300,24 @@ def with_subcommand(program: str, words: Sequence[Word]) -> Judged:
         return plain(program, effects, rest)
     sub = rest[place].text
     if rest[place].dynamic:
-        return plain(program, DESTROY, rest, "a subcommand only known when it runs")
+        return plain(program, OPAQUE, rest, "a subcommand only known when it runs")
     known = SUBCOMMANDS[program].get(sub)
+    if sub == "workspace" and program == "yarn" and not any(word.dynamic for word in rest[place : place + 2]):
+        return with_subcommand(program, (words[0], *rest[:place], *rest[place + 2 :]))
+    if known is None and program in ("yarn", "pnpm") and sub.replace("-", "").replace(":", "").isalnum():
+        return with_subcommand(program, (words[0], *rest[:place], Word("run"), *rest[place:]))  # a script of that name
     if known is None:
         return plain(program, EXECUTE | NETWORK, rest, f"{sub} is not a subcommand Quintet knows")
     after = [*rest[:place], *rest[place + 1 :]]
     effects = known
     if effects == INSTALL and any(word.text in _GLOBAL for word in rest):
         effects = INSTALL | OUTSIDE
+    if (
+        program == "go"
+        and sub == "env"
+        and any("w" in word.text or "u" in word.text for word in rest if word.text[:1] == "-")
+    ):
+        effects = OUTSIDE
     if sub in ("run", "run-script") and any(word.text.startswith(_PUBLISHING_SCRIPTS) for word in after):
         effects = BUILD | PUBLISH
     writes = written(after) if effects == BUILD else ()

@@ -80,6 +80,7 @@ _FINDING = {"-name": _TEXT, "-iname": _TEXT, "-path": _TEXT, "-type": regex("[fd
 _FINDING |= {"-maxdepth": _NUMBER, "-mindepth": _NUMBER}
 # Of the shell's own commands these act on nothing but the shell. Their words may hold expansions: what runs in those
 # are commands of the line like any others.
+_TESTS = listed("test [")
 _SHELL_ONLY = listed("cd pushd popd set test [ exit : for echo printf true false sleep break continue")
 
 
@@ -107,8 +108,8 @@ def only_reads(words: Sequence[Word]) -> bool:
 
     For what may stand beside a command that was given more than the project: where its paths lead is judged elsewhere.
     """
-    if words[0].text in _SHELL_ONLY:
-        return not words[0].dynamic
+    if words[0].text in _SHELL_ONLY:  # what is only known when it runs may be `-v` and a name that is run
+        return not words[0].dynamic and not (words[0].text in _TESTS and any(word.dynamic for word in words))
     if any(word.dynamic or word.glob or word.parts for word in words):
         return False
     return _paths([word.text for word in words]) is not None

@@ -59,6 +59,7 @@ class Script(Struct, frozen=True, gc=False):
     expands: bool = False  # some word has parts
     defaults: tuple[ShellAssignment, ...] = ()  # `${x:-value}`
     spans: tuple[CommandSpan, ...] = ()
+    repeats: bool = False  # a loop or a function, in a line that changes folder: what stands in it may run again
 
 
 def unescaped(text: str) -> str | None:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 
+from quintet.domain.base.lazy_regex import regex
 from quintet.domain.shell.arguments import (
+    DELETE,
     DESTROY,
     EDIT,
     EXECUTE,
     INSTALL,
     NETWORK,
     NONE,
+    OPAQUE,
     OUTSIDE,
     READ,
     Effects,
     Judged,
+    listed,
     names,
     plain,
     specification,
@@ -48,8 +53,8 @@ WRAPPERS: dict[str, tuple[Effects, str, int]] = {
     "chrt": (NONE, "b f i o r R batch fifo idle other rr reset-on-fork", 1),
     "strace": (EXECUTE, "f e= s= c v t T y q", 0),
     "ltrace": (EXECUTE, "f e= s= c", 0),
-    "nohup": (OUTSIDE, "", 0),
-    "setsid": (OUTSIDE, "w f c wait fork ctty", 0),
+    "nohup": (EXECUTE, "", 0),
+    "setsid": (EXECUTE, "w f c wait fork ctty", 0),
     "sudo": (OUTSIDE, "u= g= n E H S k A b C= p= h= D= user= group= preserve-env non-interactive stdin", 0),
     "doas": (OUTSIDE, "u= n", 0),
     "pkexec": (OUTSIDE, "user=", 0),
@@ -69,7 +74,7 @@ WRAPPERS: dict[str, tuple[Effects, str, int]] = {
 }
 # program and subcommand → the same
 RUNNERS: dict[tuple[str, str], tuple[Effects, str, int]] = {
-    ("uv", "run"): (INSTALL, "p= python= with= extra= group= q isolated no-sync frozen locked all-extras dev", 0),
+    ("uv", "run"): (EDIT, "p= python= with= extra= group= q isolated no-sync frozen locked all-extras dev", 0),
     ("poetry", "run"): (NONE, "", 0),
     ("pipenv", "run"): (NONE, "", 0),
     ("pdm", "run"): (NONE, "", 0),
@@ -84,11 +89,20 @@ RUNNERS: dict[tuple[str, str], tuple[Effects, str, int]] = {
     ("pipx", "run"): (INSTALL | EXECUTE, "spec=", 0),
     ("conda", "run"): (NONE, "n= p= name=", 0),
 }
+# Else it gets no network: what `uv sync` put there runs, and what is missing fails.
+_FETCHES = ("--with", "--isolated", "--refresh", "--upgrade", "-U", "--reinstall")
+# Of the tools that npx and its like run, those that a project has as its own; they get no network either.
+_OF_THE_PROJECT = listed(
+    "tsc eslint prettier jest vitest mocha webpack rollup esbuild stylelint biome ava tap vite next nx turbo "
+    "tsx ts-node playwright cypress"
+)
 _SHELL_MARKS = frozenset(" \t\n;|&<>()$`\"'\\*?[]{}")
 
 
 def wrapped(program: str, words: Sequence[Word]) -> Judged:
     effects, flags, operands = WRAPPERS[program]
+    if effects == INSTALL | EXECUTE and len(words) > 1 and words[1].text in _OF_THE_PROJECT and not words[1].dynamic:
+        effects = EXECUTE
     return _unwrapped(program, effects, flags, operands, words[1:])
 
 
@@ -97,8 +111,8 @@ def runner(program: str, words: Sequence[Word]) -> Judged | None:
     if len(words) < 2:
         return None
     row = RUNNERS.get((program, words[1].text))
-    if row and program == "uv" and any(word.text == "--no-sync" for word in words[2:4]):
-        row = (NONE, *row[1:])  # only what is installed already
+    if row and program == "uv" and any(word.text.startswith(_FETCHES) for word in words[2:]):
+        row = (row[0] | INSTALL, *row[1:])
     return _unwrapped(f"{program} {words[1].text}", *row, words[2:]) if row else None
 
 
@@ -145,8 +159,6 @@ def _own_flags(program: str, rest: Sequence[Word], known: dict[str, bool]) -> tu
 
 
 _ADDS = {
-    "nohup": "outlives the call",
-    "setsid": "outlives the call",
     "sudo": "more rights",
     "doas": "more rights",
     "pkexec": "more rights",
@@ -168,12 +180,19 @@ def entr(words: Sequence[Word]) -> Judged:
     return _fed(_unwrapped("entr", NONE, "n r c d p a z x", 0, words[1:]))
 
 
+_MARK = regex(r"[^\w./-]")  # in which a mark may stand that is filled in: `{}`, `%`
+
+
 def xargs(words: Sequence[Word]) -> Judged:
     flags = (
         "0 r t x n= P= I= L= d= s= E= null no-run-if-empty max-args= max-procs= replace= delimiter= verbose max-lines= "
         "a= arg-file="
     )
-    return _fed(_unwrapped("xargs", NONE, flags, 0, words[1:]))
+    judged = _unwrapped("xargs", NONE, flags, 0, words[1:])
+    if judged.inner and any(word.text[:2] in ("-I", "-i") or word.text[:9] == "--replace" for word in words[1:]):
+        filled = [Word(word.text, True) if _MARK.search(word.text) else word for word in judged.inner[0]]
+        judged = Judged(judged.effects, judged.why, judged.reads, inner=(filled,))
+    return _fed(judged)
 
 
 def _fed(judged: Judged) -> Judged:
@@ -196,13 +215,13 @@ def shellish(program: str, words: Sequence[Word]) -> Judged:
         or not judged.inner
         or any(word.dynamic or _SHELL_MARKS & set(word.text) for word in words[1:])
     ):
-        return plain(program, DESTROY, words[1:], "code on the command line")
+        return plain(program, OPAQUE, words[1:], "code on the command line")
     inner = judged.inner[0]
     return Judged(NONE, judged.why, (), inner=((*inner, PIPED) if program == "parallel" else inner,))
 
 
 def script(words: Sequence[Word]) -> Judged:
-    return plain("script", DESTROY, words[1:], "a shell of its own")
+    return plain("script", OPAQUE, words[1:], "a shell of its own")
 
 
 _TESTS = specification(
@@ -219,6 +238,8 @@ def find(words: Sequence[Word]) -> Judged:
     reads: list[str] = []
     writes: list[str] = []
     wanted: list[str] = []
+    named = ""  # by `-name`, before anything is deleted
+    chooses = unknown = False
     inner: list[Sequence[Word]] = []
     position = 1
     expression = False
@@ -228,8 +249,10 @@ def find(words: Sequence[Word]) -> Judged:
         position += 1
         expression = expression or text[:1] == "-" or text in ("(", ")", "!", ",")
         flag = text[1:]
+        chooses = chooses or text in _CHOOSES
         if word.dynamic:
             effects, why = effects | EXECUTE, "find: looks where it is only known when it runs"
+            unknown = True
         elif not expression:
             reads.append(text)
         elif flag in ("exec", "execdir", "ok", "okdir"):
@@ -237,10 +260,15 @@ def find(words: Sequence[Word]) -> Judged:
                 (i for i in range(position, len(words)) if words[i].text in (";", "+") and not words[i].dynamic),
                 len(words),
             )
-            inner.append([PIPED if "{}" in w.text else w for w in words[position:end]])
+            if _removes_found(words[position:end]):
+                effects, why = effects | DELETE, f"find {text} rm: deletes"
+                chooses = chooses or not named
+            else:
+                inner.append([PIPED if "{}" in w.text else w for w in words[position:end]])
             position = end + 1
         elif flag == "delete":
-            effects, why = effects | DESTROY, "find -delete: deletes"
+            effects, why = effects | DELETE, "find -delete: deletes"
+            chooses = chooses or not named
         elif flag in ("fprint", "fprint0", "fls", "fprintf"):
             writes += [w.text for w in words[position : position + 1]]
             effects, why = effects | EDIT, f"find {text}: changes files"
@@ -249,6 +277,10 @@ def find(words: Sequence[Word]) -> Judged:
             if _TESTS.get(flag) and position < len(words):
                 if words[position].dynamic:
                     effects, why = effects | EXECUTE, "find: looks for what is only known when it runs"
+                    unknown = True
+                elif flag == "name" and not named:
+                    named = words[position].text
+                    wanted.append(named)
                 elif "ame" in flag or "path" in flag:
                     wanted.append(words[position].text)
                 elif "newer" in flag or flag == "samefile":
@@ -256,9 +288,38 @@ def find(words: Sequence[Word]) -> Judged:
                 position += 1
         elif not flag.startswith("O"):
             effects, why = effects | EXECUTE, f"find {text}: more than Quintet knows it to read"
+            unknown = True
+    starts = reads or ["."]
     if inner:
-        reads += [pattern for pattern in wanted if "*" not in pattern]
-    return Judged(effects, why, reads or ["."], writes, wanted if inner else (), tuple(inner))
+        reads = [*starts, *(pattern for pattern in wanted if "*" not in pattern)]
+    lost: list[str] = []
+    if effects & DELETE:
+        lost = starts if chooses or not named else [path for start in starts for path in _named_below(start, named)]
+        patterned = any(_PATTERN.search(start) for start in starts)
+        if unknown or inner or patterned or any(word.text in ("-L", "-H", "-follow") for word in words):
+            effects |= DESTROY  # it goes where links lead, or more is lost than its words say
+    return Judged(effects, why, reads or starts, writes, wanted if inner else (), tuple(inner), deletes=lost)
+
+
+_PATTERN = regex(r"[*?\[{]")
+
+
+def _removes_found(words: Sequence[Word]) -> bool:
+    """`rm -f {}`: just what was found."""
+    texts = [word.text for word in words]
+    flags, operands = texts[1:-1], texts[-1:]
+    plain = not any(word.dynamic or word.glob for word in words)
+    known = all(flag == "--" or (flag[:1] == "-" and set(flag[1:]) <= set("rRfdv")) for flag in flags)
+    return plain and texts[:1] == ["rm"] and operands == ["{}"] and known
+
+
+def _named_below(start: str, named: str) -> list[str]:
+    """What of that name lies in a folder; the folder itself may have it too."""
+    itself = [start] if fnmatchcase(start.rstrip("/").rpartition("/")[2].lower(), named.lower()) else []
+    return [f"{start}/**/{named}", *itself]
+
+
+_CHOOSES = frozenset({"-o", "-or", "-not", "!", ",", "-path", "-iname", "-regex", "("})  # one name is not all of it
 
 
 HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {

@@ -7,12 +7,13 @@ lies: not in a dependency, and not in a repository within the project.
 from __future__ import annotations
 
 import posixpath
+import re
 from collections.abc import Iterable
 
 from msgspec import Struct
 
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.base.safe_text import exactly
+from quintet.domain.base.safe_text import exactly, on_one_line
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")  # of one folder the first that is there
 MOST_BYTES = 64_000  # of a page with all that it imports
@@ -28,6 +29,7 @@ _FOREIGN = frozenset(
 )
 _FENCE = regex(r"^ {0,3}(`{3,}|~{3,})")
 _IMPORT = regex(r"^\s*@(\S+)\s*$")
+_FRAME = regex(r"^[^\w\n]*From\b.*:[^\w\n]*$", re.I | re.M)  # what a page of somebody else's begins with
 _EMOJI = "\ufe0f"  # after a sign: shown in colour. Pages are full of it, and it hides nothing.
 
 
@@ -39,7 +41,14 @@ class AgentsPage(Struct, frozen=True, omit_defaults=True, gc=False):
 
     @property
     def told(self) -> str:
-        return f"From {self.place}:\n\n{self.text}"
+        return framed(self.place, self.text)
+
+
+def framed(place: str, text: str, whose: str = "") -> str:
+    """A page under the line that says where it is from. A line of its own that reads like that one is quoted."""
+    note = f" ({whose})" if whose else ""
+    quoted = _FRAME.sub(lambda line: f"> {line[0]}", text)
+    return f"From {on_one_line(place)}{note}:\n\n{quoted}"
 
 
 def foreign(folder: str) -> bool:

@@ -32,7 +32,9 @@ _REASONING = regex(r"<ide_reasoning.*?(?:</ide_reasoning\s*>|\Z)|</ide_reasoning
 _SENTENCE_END = regex(r"(?<=[.!?])\s+")
 _OUTCOME = regex(r"^\[outcome\]\n(.*)\Z", re.S | re.M)
 _SAYS = " → "  # between a call and what came of it
-_HEADING = regex(r"^#{1,6}\s*", re.M)
+_HEADING = regex(r"^[^\S\n]*((?:(?:[>*+-]|\d+[.)])[^\S\n]*)*)#{1,6}[^\S\n]*", re.M)
+_UNDERLINE = regex(r"^[^\S\n]*(?:=+|-{2,})[^\S\n]*$", re.M)  # makes a heading of the line above
+_SPEAKER = regex(r"^([^\S\n]*)\[(user|assistant|tool|system|call)\]", re.M | re.I)
 _STATUSES = tuple(f"{status}: " for status in TodoStatus)
 
 
@@ -346,12 +348,23 @@ def transcript(messages: Sequence[Message], most: int) -> str:
     return "\n\n".join(
         "\n".join(
             [
-                f"[{m.role}] {_bounded(without_reasoning(m.text).strip(), each)}",
-                *(f"[call] {c.name} {_bounded(without_reasoning(c.arguments), each)}" for c in m.calls),
+                f"[{m.role}] {_spoken(m.text.strip(), each)}",
+                *(f"[call] {c.name} {_spoken(c.arguments, each)}" for c in m.calls),
             ]
         )
         for m in messages
     )[-max(most, LEAST_SHOWN) :]
+
+
+def _spoken(text: str, most: int) -> str:
+    """A message's text, in which nobody else begins to speak."""
+    return _SPEAKER.sub(r"\1(\2)", _bounded(without_reasoning(text).strip(), most))
+
+
+def _one_level(text: str) -> str:
+    """The text with headings of its own level only, so that it cannot pass for another section of the summary."""
+    text = _UNDERLINE.sub("", text)
+    return _HEADING.sub(lambda found: found[1] or "### ", text)
 
 
 def with_narrative(reply: str, by_rules: Summary, size: SummarySizes) -> Summary | None:
@@ -361,4 +374,4 @@ def with_narrative(reply: str, by_rules: Summary, size: SummarySizes) -> Summary
     told = text[start:]
     if not told.startswith("#") or all(line.startswith("#") or not line.strip() for line in told.splitlines()):
         return None
-    return structs.replace(by_rules, narrative=_bounded(_HEADING.sub("### ", told), size.narrative))
+    return structs.replace(by_rules, narrative=_bounded(_one_level(told), size.narrative))

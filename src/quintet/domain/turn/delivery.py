@@ -1,13 +1,14 @@
 """Whether the work is delivered: what the turn shows, and only where that does not decide, what the model says.
 
 DONE is not taken on a model's word: in build and repair something must have been changed or run in the turn, or the
-answer must say that nothing had to be. A check that failed after the last change is never DONE.
+answer must say that nothing had to be. A check that failed after the last change is never DONE. Where a call was
+skipped for want of approval, what the turn shows never decides DONE by itself.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.change_request import Wanted, wanted
 from quintet.domain.turn.corrections import asks, promises
 from quintet.domain.turn.reasoning import without
+from quintet.domain.turn.skipped import SkippedCall
 from quintet.domain.turn.swe_phases import masks_failure, names_test
 from quintet.domain.turn.tool_spec import CallStatus
 
@@ -35,6 +37,8 @@ class RanCall(Struct, frozen=True, gc=False):
     about: str
     effects: tuple[Effect, ...]
     status: CallStatus
+    background: bool = False  # it was begun and left to run: that it began is all that is known
+    idle: bool = False  # it could have changed something, and left everything as it was
 
 
 UNSAID = "the check asks for more, and does not say what"
@@ -85,24 +89,33 @@ def evidence(calls: Iterable[RanCall]) -> tuple[str, ...]:
     return tuple(
         f"{call.tool} {call.about}".strip()
         for call in calls
-        if call.status is CallStatus.OK and set(call.effects) & EVIDENT
+        if _worked(call) and set(call.effects) & EVIDENT and not call.idle and not (call.background and _is_check(call))
     )
 
 
-def judge(axes: Axes, text: str, calls: Sequence[RanCall], answer: str) -> Judgement:
-    """What the turn itself shows: an input, the calls that ran for it, and the answer."""
+def judge(
+    axes: Axes, text: str, calls: Sequence[RanCall], answer: str, skipped: Sequence[SkippedCall] = ()
+) -> Judgement:
+    """What the turn itself shows: an input, the calls that ran for it, those that were skipped, and the answer."""
+    if skipped:
+        failed = failed_check(calls)
+        return Judgement(Ruling.NEEDS_WORK, failed) if failed else Judgement(Ruling.ASK, "calls were skipped")
     if promises(answer) or asks(answer):
         return Judgement(Ruling.ASK, "the answer announces something, or asks for it")
     if axes.work_mode not in (WorkMode.BUILD, WorkMode.REPAIR):
         return Judgement(Ruling.NOT_CHECKED)
-    changed = [place for place, call in enumerate(calls) if _worked(call) and set(call.effects) & _CHANGING]
+    changed = [place for place, call in enumerate(calls) if _changes(call)]
     if failed := failed_check(calls):
         return Judgement(Ruling.NEEDS_WORK, failed)
     checks = [call for call in calls if _is_check(call)]
+    if checks and checks[-1].background:
+        return Judgement(Ruling.ASK, f"{checks[-1].about} runs in the background, and nothing shows whether it passed")
     if checks and not _worked(checks[-1]):
         return Judgement(Ruling.ASK, f"{checks[-1].about} failed")
     if checks and masks_failure(checks[-1].about):
         return Judgement(Ruling.ASK, f"the exit code of {checks[-1].about} does not say whether it passed")
+    if changed and (broken := _failed_since(calls[changed[-1] :], _executes)):
+        return Judgement(Ruling.ASK, f"{broken} failed after the last change")  # it may be a check that nobody knows
     asked_for = wanted(text)
     if changed:
         return Judgement(Ruling.DONE, _shown(calls))
@@ -118,12 +131,28 @@ def failed_check(calls: Sequence[RanCall]) -> str:
 
     Another check that passes is no answer to the one that failed.
     """
-    changed = [place for place, call in enumerate(calls) if _worked(call) and set(call.effects) & _CHANGING]
-    if not changed:
-        return ""
-    latest = {call.about: call for call in calls[changed[-1] :] if _is_check(call)}
-    failed = [about for about, call in latest.items() if not _worked(call)]
-    return f"{failed[-1]} failed after the last change" if failed else ""
+    changed = [place for place, call in enumerate(calls) if _changes(call)]
+    failed = _failed_since(calls[changed[-1] :], _is_check) if changed else ""
+    return f"{failed} failed after the last change" if failed else ""
+
+
+def _failed_since(calls: Sequence[RanCall], counts: Callable[[RanCall], bool]) -> str:
+    """Of the lines that count, the last whose latest run failed. One that was left to run says nothing of its end."""
+    latest = {call.about: call for call in calls if counts(call) and not call.background}
+    return next((about for about, call in reversed(latest.items()) if not _worked(call)), "")
+
+
+def _changes(call: RanCall) -> bool:
+    return _worked(call) and bool(set(call.effects) & _CHANGING) and not call.idle and not call.background
+
+
+def _executes(call: RanCall) -> bool:
+    return Effect.EXECUTE in call.effects and call.tool in _RUNNING_TOOLS
+
+
+def is_held_up(calls: Sequence[RanCall], skipped: Sequence[SkippedCall]) -> bool:
+    """Whether work that is not delivered is so for want of approval, as far as the turn shows."""
+    return bool(skipped) and not failed_check(calls)
 
 
 def _worked(call: RanCall) -> bool:
@@ -151,9 +180,10 @@ def _shown(calls: Iterable[RanCall], most: int = 3) -> str:
     return f"{', '.join(lines[:most])}{more}"
 
 
-def lacking(axes: Axes, calls: Sequence[RanCall], answer: str) -> str:
+def lacking(axes: Axes, calls: Sequence[RanCall], answer: str, skipped: Sequence[SkippedCall] = ()) -> str:
     """Why DONE cannot be believed; empty if it can."""
-    if axes.work_mode not in (WorkMode.BUILD, WorkMode.REPAIR):
+    tried = any(set(call.effects) & EVIDENT for call in skipped)
+    if axes.work_mode not in (WorkMode.BUILD, WorkMode.REPAIR) and not tried:
         return ""
     if failed := failed_check(calls):
         return failed

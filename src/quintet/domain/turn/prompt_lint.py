@@ -7,6 +7,7 @@ It reads sentences, not words: `You are in plan mode` and `change the file mode`
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from quintet.domain.base.lazy_regex import regex
 
@@ -27,11 +28,17 @@ _NAMED = (  # a position of a dial, by the dial's own word
     r"|(?:fast|smart|deep) (?:model )?mode)"
 )
 _LOOSE = r"(?:trusted|unrestricted|autonomous)"
+_ADVISE = r"(?:recommend|suggest|propos|advis|prefer|encourag|urg|offer|insist|demand|grant|accept|give|opt)"
+_LOOSER = (  # more than there is, whatever the dial is called
+    r"(?:(?:trusted|unrestricted|autonomous|elevated|full|fuller|higher|looser|unlimited|more) "
+    r"(?:permissions?|privileges|permission profile|profile|mode|run control))"
+)
 _ENDS = r"(?=\s*(?:$|[.,;:!?)\n]|(?:and|or|when|if|first|now|then|while|until|instead|for)\b))"
 _SUGGESTS = regex(
     "|".join(
         (
             rf"\b{_TURN}{_NEAR}(?:{_DIAL}|{_NAMED})\b",
+            rf"\b{_ADVISE}(?:e|es|ed|s|ing|red|ring)?{_NEAR}{_LOOSER}\b",
             rf"\b{_USE} (?:yourself )?(?:in |with )?(?:the |an? )?{_NAMED}\b",
             rf"\b{_TURN}{_NEAR}(?:in)?to (?:the |be )?{_LOOSE}{_ENDS}",
             rf"\b(?:go|goes|going|become|becoming|get|getting|turn|turning|be|run|work) (?:fully |more |completely )?"
@@ -56,6 +63,7 @@ _WRAPPED = regex(r"\n(?!\s*(?:[-*#>|]|\d+[.)]|\n|$))")  # the line goes on in th
 _MARKS = regex("[*`\u200b-\u200f\u2060\ufeff\u00ad]")  # emphasis, and what the eye would not see
 
 
+@lru_cache(maxsize=256)  # the shipped pages are the same in every session of a process, and take 10 ms
 def suggested(text: str) -> str:
     """What a page says that it may not; empty if it is fine."""
     found = _SUGGESTS.search(_MARKS.sub("", _WRAPPED.sub(" ", text)))

@@ -16,6 +16,7 @@ from quintet.domain.agents.workflow_progress import WorkflowProgress
 from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import READING
+from quintet.domain.permission.rules import Rule
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.todos import Todo
@@ -45,6 +46,7 @@ class CallContext(Struct, frozen=True):
     allowed: frozenset[str] | None = None  # the tools an agent keeps to; None: all
     known: Set[str] | None = frozenset()  # addresses that the model was given; None: all, for the user says them
     step: WorkflowProgress | None = None  # how far the turn's run has come in its workflow; None: it follows none
+    rules: tuple[Rule, ...] = ()  # those of the session
 
 
 class Reasoning(StrEnum):

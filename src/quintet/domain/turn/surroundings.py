@@ -36,7 +36,7 @@ _DOES = {
     Effect.FETCH: "fetching pages",
     Effect.NETWORK: "using the network",
     Effect.OUTSIDE: "anything outside the project",
-    Effect.DESTROY: "deleting or overwriting for good",
+    Effect.DESTROY: "what cannot be taken back, such as git reset --hard",
     Effect.PUBLISH: "pushing and publishing",
 }
 CONTAINED = {sandbox: f"base/sandbox_{sandbox}.md" for sandbox in Sandbox}  # the page about what commands can do

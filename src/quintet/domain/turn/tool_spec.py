@@ -21,6 +21,14 @@ Route = Literal["smart", "deep", "vision"]  # of [routing]
 Purpose = Literal["friend", "vision", "library"]  # the page in prompts/advice that the model is told
 
 
+class Outward(Struct, frozen=True):
+    """What a call asks for outside, by which something could leave."""
+
+    addresses: tuple[str, ...] = ()  # of the web that it fetches, or of a page of the project that has a network
+    resource: str = ""  # of the MCP server, that it reads
+    tells: bool = False  # a page of the web gets to know something that the model chose
+
+
 class Touch(Struct, frozen=True):
     """What one call would do, told from its arguments: effects, the paths it names, and why.
 
@@ -32,9 +40,7 @@ class Touch(Struct, frozen=True):
     writes: tuple[str, ...] = ()
     why: str = ""
     asks: str = ""  # why it is asked at every profile, unless a rule names what the call is about
-    addresses: tuple[str, ...] = ()  # of the web that it fetches, or of a page of the project that has a network
-    resource: str = ""  # of the MCP server, that it reads
-    tells: bool = False  # a page of the web gets to know something that the model chose
+    outward: Outward | None = None
     shell: str = ""  # the background shell this is typed into
     lines: tuple[str, ...] = ()  # shell lines the call will run
     folder: str = ""  # where it runs them
@@ -66,8 +72,11 @@ class ToolSpec(Struct, frozen=True):
 
 
 def _brief(schema: Any) -> Any:
-    """A schema as a model is sent it: without the word that nothing else is taken, which `bind` sees to."""
-    if isinstance(schema, list):
+    """A schema as a model is sent it: plain JSON, without the word that nothing else is taken, which `bind` sees to.
+
+    A tuple is JSON's array to every encoder but those that look at types, such as botocore's.
+    """
+    if isinstance(schema, list | tuple):
         return [_brief(part) for part in schema]
     if not isinstance(schema, dict):
         return schema

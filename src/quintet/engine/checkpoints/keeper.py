@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from quintet.domain.base.errors import QuintetError
-from quintet.domain.journal.file_changes import FOLDER, FileChange, same, uncovers
+from quintet.domain.base.errors import QuintetError, ToolFailed
+from quintet.domain.journal.file_changes import FileChange, names_folder, same, uncovers
 from quintet.domain.journal.protocol import CheckpointTaken, Event, FilesChanged, Noticed
-from quintet.domain.ports.ports import Checkpoints, Snapshot
+from quintet.domain.ports.ports import Checkpoints, Covered, Snapshot
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.turn.toolbox import Prepared
@@ -23,6 +24,18 @@ from quintet.engine.turn.toolbox import Prepared
 MOST_PATHS = 20  # named in an event
 NO_SNAPSHOT = "the project's files could not be kept, so /rewind can take back what file tools change, and nothing else"
 NO_GIT = "git is not here, so /rewind can take back what file tools change, and nothing that commands do"
+OFF = "checkpoints are off, so /rewind could bring nothing back"
+FAILED = "the project's files could not be kept in this session, so /rewind could bring nothing back"
+FRESH_SECONDS = 1.0  # what was kept before is older than the call: somebody was asked, or the machine is slow
+
+
+class Promise(Struct):
+    """A call that may delete because all of it can be put back, and what was kept for it."""
+
+    paths: tuple[str, ...]
+    alone: bool
+    kept: Covered | None  # None once another call came between
+    at: float
 
 
 class Watched(Struct):
@@ -31,7 +44,7 @@ class Watched(Struct):
     point: str
     call: str
     tree: str = ""
-    states: dict[str, str] | None = None  # of the very files it writes, where those are known
+    states: dict[str, str] | None = None  # of the very files it writes; with a tree, of what the tree does not hold
 
 
 class CheckpointKeeper:
@@ -39,41 +52,100 @@ class CheckpointKeeper:
 
     def __init__(self, core: Core, journal: Journal) -> None:
         self._journal = journal
+        self._clock = core.clock
         self._keep = core.settings.checkpoints.keep
         self._checkpoints: Checkpoints | None = core.checkpoints if core.settings.checkpoints.enabled else None
         self._point = ""  # the turn that has its checkpoint
+        self._promises: dict[tuple[str, str], Promise] = {}  # by turn and call
         self._told: set[str] = set()
         self._failed = False
         self._looking: asyncio.Task[None] | None = None
         self._tidying: asyncio.Task[None] | None = None
         self._new = True  # whether there is something to tidy; a former session may have left it
 
-    async def before(self, turn: str, calls: list[Prepared]) -> tuple[Watched | None, list[Event]]:
-        """To be called before the calls have any effect, with what has to be on record before."""
-        writers = [one for one in calls if one.decision.grant.write_roots]
-        if self._checkpoints is None or not writers:
-            return None, []
+    async def cover(self, turn: str, call: str, paths: Sequence[str], *, alone: bool = False) -> str:
+        """Why what a call deletes could not be put back; empty if what was kept just now holds all of it.
+
+        `paths` are files, folders or shell patterns; with `alone` the call changes nothing else.
+        """
+        self._promises.pop((turn, call), None)
+        self._let_go(turn)
+        if self._checkpoints is None:
+            return OFF
+        if self._failed:
+            return FAILED
         await self.settle()
         try:
+            found = await self._checkpoints.cover(turn, list(paths), alone=alone)
+        except QuintetError as error:
+            return f"the project's files could not be kept ({error}), so /rewind could bring nothing back"
+        if not found.reason:
+            self._new = True
+            self._promises[turn, call] = Promise(tuple(paths), alone, found, self._clock.monotonic())
+        return found.reason
+
+    async def before(self, turn: str, calls: list[Prepared]) -> tuple[Watched | None, list[Event]]:
+        """To be called before the calls have any effect, with what has to be on record before.
+
+        ToolFailed if a call was covered, and what it deletes can no longer be kept.
+        """
+        promised = next((one.call.id for one in calls if (turn, one.call.id) in self._promises), "")
+        writers = [one for one in calls if one.decision.grant.write_roots]
+        if self._checkpoints is None or not (writers or promised):
+            return None, []
+        await self.settle()
+        covered = await self._kept_promise(turn, promised) if promised else None
+        self._let_go(turn)
+        try:
+            if covered:
+                return await self._watch_covered(self._checkpoints, turn, promised, covered)
             return await self._watch(self._checkpoints, turn, writers[0])
         except QuintetError as error:
             self._tell("CHECKPOINT", f"no checkpoint could be taken: {error}")
             return None, []
 
+    def _let_go(self, turn: str) -> None:
+        """What was kept for other calls is not what they will find."""
+        self._promises = {key: promise for key, promise in self._promises.items() if key[0] == turn}
+        for promise in self._promises.values():
+            promise.kept = None
+
+    async def _kept_promise(self, turn: str, call: str) -> Covered:
+        """What was kept for a call, or is kept again if that is too long ago or another call came between."""
+        promise = self._promises.pop((turn, call))
+        if promise.kept and self._clock.monotonic() - promise.at <= FRESH_SECONDS:
+            return promise.kept
+        reason = await self.cover(turn, call, promise.paths, alone=promise.alone)
+        again = self._promises.pop((turn, call), None)
+        if not again or not again.kept:
+            raise ToolFailed(f"not run: {reason}")
+        return again.kept
+
+    async def _watch_covered(
+        self, kept: Checkpoints, turn: str, call: str, covered: Covered
+    ) -> tuple[Watched | None, list[Event]]:
+        taken = Snapshot(covered.tree, covered.lacking) if covered.tree else None
+        events: list[Event] = []
+        if turn != self._point:
+            events += self._begun(turn, taken or await self._snapshot(kept, turn))
+        return Watched(turn, call, covered.tree, covered.states), events
+
     async def _watch(self, kept: Checkpoints, turn: str, one: Prepared) -> tuple[Watched | None, list[Event]]:
         first = turn != self._point
         paths = self._exactly(kept, one)
-        events: list[Event] = []
         taken = await self._snapshot(kept, turn) if first or paths is None else None
-        if first:
-            lacking = taken.lacking[:MOST_PATHS] if taken else ()
-            shown = tuple(path.encode("utf-8", "replace").decode() for path in lacking)
-            events.append(CheckpointTaken(point=turn, tree=taken.tree if taken else "", lacking=shown))
-            self._point = turn
-            self._begin_tidying()
+        events = self._begun(turn, taken) if first else []
         if paths is not None:
             return Watched(turn, one.call.id, states=await kept.keep(turn, paths)), events
         return (Watched(turn, one.call.id, taken.tree) if taken else None), events
+
+    def _begun(self, turn: str, taken: Snapshot | None) -> list[Event]:
+        """The first checkpoint of a turn is on record with what it lacks."""
+        lacking = taken.lacking[:MOST_PATHS] if taken else ()
+        shown = tuple(path.encode("utf-8", "replace").decode() for path in lacking)
+        self._point = turn
+        self._begin_tidying()
+        return [CheckpointTaken(point=turn, tree=taken.tree if taken else "", lacking=shown)]
 
     async def _snapshot(self, kept: Checkpoints, turn: str) -> Snapshot | None:
         """All files as they are; where that once failed it is not tried again, for it may have taken long."""
@@ -104,12 +176,11 @@ class CheckpointKeeper:
         kept = self._checkpoints
         if watched is None or kept is None:
             return []
-        if watched.states is None:
+        if watched.tree:
             self._looking = asyncio.create_task(self._look(kept, watched))
             return []
         try:
-            now = await kept.keep(watched.point, watched.states)
-            files = [FileChange(p, was, now[p]) for p, was in watched.states.items() if not same(was, now[p])]
+            files = await self._told_changes(kept, watched)
             if not files:
                 return []
             self._new = True
@@ -118,22 +189,37 @@ class CheckpointKeeper:
             self._tell("CHECKPOINT", f"what {watched.call} changed could not be kept: {error}")
             return []
         added, removed = (sum(pair[side] for pair in counts) for side in (0, 1))
-        return [_changed(watched, files, added, removed, exact=True)]
+        return [_changed(watched, files, added, removed)]
+
+    async def _told_changes(self, kept: Checkpoints, watched: Watched) -> list[FileChange]:
+        """What became of the files that were kept one by one."""
+        states = watched.states or {}
+        now = await kept.keep(watched.point, states) if states else {}
+        files = [FileChange(path, was, now[path]) for path, was in states.items() if not same(was, now[path])]
+        made = [f.path for f in files if names_folder(f.after) and not names_folder(f.before)]
+        inside = await kept.below(watched.point, made) if made else {}
+        return [*files, *(FileChange(path, "", state) for path, state in inside.items() if path not in states)]
 
     async def _look(self, kept: Checkpoints, watched: Watched) -> None:
+        told: list[FileChange] = []
         try:
+            told = await self._told_changes(kept, watched)
             taken = await kept.snapshot(watched.point)
-            if taken.tree == watched.tree:
+            if taken.tree == watched.tree and not told:
                 return
             compared = await kept.compare(watched.tree, taken.tree)
+            seen = {change.path for change in compared.changes}
+            counts = await kept.lines([(f.before, f.after) for f in told if f.path not in seen]) if told else []
         except QuintetError as error:
             self._tell("CHECKPOINT", f"what {watched.call} changed is not known: {error}")
+            if told:
+                with contextlib.suppress(Exception):
+                    self._journal.post(_changed(structs.replace(watched, tree=""), told, 0, 0))
             return
         self._new = True
         with contextlib.suppress(Exception):  # a journal that is broken has said so to its owner
-            self._journal.post(
-                _changed(watched, compared.changes, compared.added, compared.removed, exact=False, after=taken.tree)
-            )
+            added, removed = compared.added + sum(c[0] for c in counts), compared.removed + sum(c[1] for c in counts)
+            self._journal.post(_changed(watched, told, added, removed, compared.changes, after=taken.tree))
 
     async def settle(self) -> None:
         """Wait until everything that the calls so far changed is on record."""
@@ -168,19 +254,27 @@ class CheckpointKeeper:
 
 
 def _changed(
-    watched: Watched, files: list[FileChange], added: int, removed: int, *, exact: bool, after: str = ""
+    watched: Watched,
+    told: list[FileChange],
+    added: int,
+    removed: int,
+    compared: Sequence[FileChange] = (),
+    *,
+    after: str = "",
 ) -> FilesChanged:
-    shown = [file.path for file in files if not {file.before, file.after} <= {FOLDER, ""}]
+    """`told` one by one; `compared` are those that two trees show."""
+    files = {file.path: file for file in (*compared, *told)}
+    shown = [f.path for f in files.values() if not all(not s or names_folder(s) for s in (f.before, f.after))]
     paths = tuple(path.encode("utf-8", "replace").decode() for path in shown[:MOST_PATHS])
     return FilesChanged(
         point=watched.point,
         call=watched.call,
         before=watched.tree,
         after=after,
-        files=tuple(files) if exact else (),
+        files=tuple(told),
         paths=paths,
         count=len(shown),
         added=added,
         removed=removed,
-        unsure=not exact and uncovers(files),
+        unsure=uncovers(compared),
     )

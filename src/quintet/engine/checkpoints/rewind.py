@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.domain.base.errors import ToolFailed, UsageError
 from quintet.domain.journal.file_changes import (
-    FOLDER,
     FileChange,
     LeftAlone,
     Restoration,
     RewindPlan,
+    names_folder,
     plan,
     trails,
     uncovers,
@@ -62,6 +62,7 @@ async def look_ahead(
         )
     changes: list[FileChange] = []
     exact: set[str] = set()
+    begins_exactly: dict[str, bool] = {}
     lacking = {name: LeftAlone(name, _why_lacking(name, protection)) for p in since for name in p.lacking}
     for change in [change for point in since for change in point.changes]:
         if change.before:
@@ -73,7 +74,9 @@ async def look_ahead(
                 lacking |= {path: LeftAlone(path, UNSURE) for path in old}
                 compared = [c for c in compared if c.path not in old]
             changes += compared
+            begins_exactly = {**dict.fromkeys((c.path for c in compared), False), **begins_exactly}
         changes += change.files
+        begins_exactly = {**{file.path: True for file in change.files}, **begins_exactly}
         exact |= {file.path for file in change.files}
     first = next((change.before for point in since for change in point.changes if change.before), "")
     if first:
@@ -81,6 +84,8 @@ async def look_ahead(
         lacking |= {path: LeftAlone(path, HIDDEN) for path in hidden[:MOST_HIDDEN] if path not in exact}
     found = trails(changes)
     planned = spared(plan(found, await kept.now(found)), exact, protection)
+    restore = tuple(structs.replace(one, exactly=begins_exactly[one.path]) for one in planned.restore)
+    planned = structs.replace(planned, restore=restore)
     files = [one for one in planned.restore if not is_folder(one)]
     counts = await kept.lines([(one.now, one.target) for one in files])
     notes = [LeftAlone(f"turn {point.number}", CUT) for point in since if point.cut and point.taken]
@@ -165,7 +170,7 @@ def _apart(one: Restoration, exact: frozenset[str], alone: bool) -> bool:
 
 def is_folder(one: Restoration) -> bool:
     """Whether a folder is made or removed; a file that stands in one's place, or gives way to one, is a file."""
-    return {one.now, one.target} <= {FOLDER, ""}
+    return all(not state or names_folder(state) for state in (one.now, one.target))
 
 
 def _text(path: str) -> bool:

@@ -5,6 +5,8 @@ Loaded when it is given.
 
 from __future__ import annotations
 
+from textwrap import wrap
+
 from msgspec import to_builtins
 
 from quintet.domain.base.text_table import table
@@ -14,7 +16,8 @@ from quintet.domain.turn.context import ContextPart
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
 from quintet.engine.turn.compaction import limits_of
 
-CELLS = 30  # of a bar that is full
+COLUMNS = 76  # of a terminal that has 80, in a surface that indents
+CELLS = 24  # of a bar that is full
 FULL, PARTLY, EMPTY = "█", "▌", "·"
 FREE = "free"
 
@@ -36,9 +39,10 @@ def context(context: CommandContext, line: CommandLine) -> CommandOutcome:
     when = f"compacted from {due} on ({limits.said})" if due else "not compacted by size"
     counted = "as the provider counted the last request" if scale > 100 else "four characters a token"
     text = [
-        f"{of}; about {used} are used, {100 * used / window:.0f} %",
+        *wrap(f"{of}; about {used} are used, {100 * used / window:.0f} %", COLUMNS, break_on_hyphens=False),
         *table(rows, right=(2, 3)),
-        f"{when}; {counted}",
+        *wrap(when, COLUMNS),
+        counted,
     ]
     data = {
         "model": name,

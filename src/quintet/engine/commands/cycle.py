@@ -8,10 +8,10 @@ from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode, merge
 from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.input.slash_line import CommandLine
-from quintet.domain.journal.call_events import NO
 from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.protocol import Choice, Event, QuestionAnswered, QuestionAsked, RunResumed
 from quintet.domain.journal.state import SessionState
+from quintet.domain.permission.answers import NO
 from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.tasks.request_split import is_several
 from quintet.domain.turn.reports import Order

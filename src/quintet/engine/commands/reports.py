@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 
 from msgspec import to_builtins
 
@@ -15,6 +16,7 @@ from quintet.domain.dials import badge
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Recorded, TurnRated
 from quintet.domain.journal.session_summary import brief
+from quintet.domain.models.known import is_free
 from quintet.engine.reports import accounts
 from quintet.engine.reports.forensics import Examiner, allowance
 from quintet.engine.reports.forensics_page import page
@@ -54,7 +56,8 @@ def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:
     by = accounts.one_of("by", str(line.flags.get("by", "model")), accounts.GROUPINGS)
-    found = accounts.costs(accounts.requests([r async for r in _journal(context, accounts.KINDS)]), by)
+    free = partial(is_free, context.core.settings)
+    found = accounts.costs(accounts.requests([r async for r in _journal(context, accounts.KINDS)]), by, free)
     usage = context.state.spent.usage
     told = (
         f"{context.state.spent.cost:.4f}   {usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
@@ -73,7 +76,7 @@ async def logs(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 async def session_report(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    reporter = Reporter()
+    reporter = Reporter(partial(is_free, context.core.settings))
     async for recorded in _journal(context):
         reporter.apply(recorded)
     return CommandOutcome("\n".join(report_lines(reporter.report())))

@@ -11,6 +11,7 @@ from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.describe import compacted, nothing_to_compact
 from quintet.domain.journal.dial_state import DialState
 from quintet.domain.journal.protocol import ModelChosen, ReasoningSwitched, RunPaused, RunResumed, RunTaken
+from quintet.domain.models.connecting import sends
 from quintet.domain.settings.settings import REPLAYED
 from quintet.domain.turn.reports import Order
 from quintet.engine.agents import runs
@@ -88,11 +89,17 @@ def choose_model(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if not line.words:
         used = context.core.turn.models.route(context.state.dials)
         return CommandOutcome(
-            f"{used} is in use. /model takes one of: {', '.join(names)}, or auto for the routing table"
+            f"{used} is in use. /model takes one of: {', '.join(names)}, PRESET/MODEL, or auto for the routing table"
         )
     name = line.words[0]
     if name != "auto" and name not in names and not name.startswith(REPLAYED):
-        raise UsageError(f'model "{name}": not one of {", ".join(names)}.{did_you_mean(name, names)}')
+        direct = context.core.turn.models.configured(name)
+        if direct is None:
+            hint = "" if "/" in name else " PRESET/MODEL names a model of a provider."
+            raise UsageError(f'model "{name}": not one of {", ".join(names)}.{did_you_mean(name, names)}{hint}')
+        context.core.turn.models.make(name)  # an error here and now where its key is missing
+        said = f"model {name}; {sends(direct.base_url, key=bool(direct.api_key_env))}" if direct.base_url else name
+        return CommandOutcome(said, [ModelChosen(name=name)])
     chosen = "" if name == "auto" else name
     return CommandOutcome(
         f"model {name}"

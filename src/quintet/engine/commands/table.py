@@ -121,7 +121,7 @@ TABLE: tuple[SlashCommand, ...] = (
         "resume", "/resume [RUN]", "go on after /pause or an interrupt, or with this project's latest run", runs.resume
     ),
     SlashCommand("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
-    SlashCommand("model", "/model [NAME|auto]", "choose a model for this session", runs.choose_model),
+    SlashCommand("model", "/model [NAME|PRESET/MODEL|auto]", "choose a model for this session", runs.choose_model),
     SlashCommand("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
     SlashCommand("qa", "/qa", "the report of the newest review", runs.qa),
     SlashCommand(

@@ -15,7 +15,6 @@ from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.dials.transitions import Activity, Boundary, Scope
-from quintet.domain.journal.call_events import YES
 from quintet.domain.journal.protocol import (
     CycleBegan,
     CycleMoved,
@@ -29,6 +28,7 @@ from quintet.domain.journal.protocol import (
 )
 from quintet.domain.journal.reasons import TaskCause, not_verified, task_cause_of
 from quintet.domain.journal.state import SessionState
+from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Step, Stop, Verify, next_step
 from quintet.domain.tasks.cycle_phases import TERMINAL, CyclePhase
 from quintet.domain.tasks.executors import NATIVE
@@ -43,7 +43,7 @@ from quintet.engine.cycle.health_gate import HealthGate
 from quintet.engine.cycle.plan import PlanStep
 from quintet.engine.cycle.verify import VerifyStep
 from quintet.engine.session import dials
-from quintet.engine.session.questions import APPROVAL, QuestionAbout
+from quintet.engine.session.questions import QuestionAbout
 
 REF = "cycle"  # what a cycle's run says it works on
 AFTER = {

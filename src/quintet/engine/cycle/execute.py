@@ -11,8 +11,8 @@ import contextlib
 
 from quintet.domain.base.errors import QuintetError, TaskTaken
 from quintet.domain.dials.transitions import Boundary
-from quintet.domain.journal.call_events import YES
 from quintet.domain.journal.protocol import QuestionAsked
+from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
@@ -23,7 +23,6 @@ from quintet.engine.cycle.context import CycleContext, rest_after, run_to_end
 from quintet.engine.cycle.executor import ExecutorStart, why
 from quintet.engine.cycle.task_keeper import MAY_HAVE_PUBLISHED
 from quintet.engine.session import dials
-from quintet.engine.session.questions import APPROVAL
 from quintet.engine.turn.turn import Turn
 from quintet.engine.turn.turn_runner import StepResult, TurnResult, TurnWork
 

@@ -34,6 +34,7 @@ from quintet.domain.tasks.executors import (
     Spent,
 )
 from quintet.domain.turn.messages import ToolCall, Usage
+from quintet.domain.turn.skipped import held_up
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch
 from quintet.engine.cycle.context import CycleContext, run_to_end
 from quintet.engine.turn.gatekeeper import Blocked, Gatekeeper, finished_call
@@ -78,12 +79,12 @@ class ExecutorGate(Gatekeeper):
             axes = structs.replace(axes, work_mode=WorkMode.PLAN)
         effects = EFFECTS if executes else EFFECTS - {Effect.EDIT}
         touch = Touch(effects, why=f"{self._name} works by itself, with a network")
-        rules = (*toolbox.outside.rules(), *self._own_rule(axes.permission_profile))
+        rules = (*self._journal.state.rules, *toolbox.outside.rules(), *self._own_rule(axes.permission_profile))
         terms = structs.replace(toolbox.terms, person=self._core.person, rules=rules)
         decision = gate.decide(SPEC, touch, axes, terms, self._name)
         if not executes:
             decision = structs.replace(decision, grant=structs.replace(decision.grant, write_roots=(self._folder,)))
-        return Prepared(call, SPEC, {"pattern": self._name}, touch, decision)
+        return Prepared(call, SPEC, {"pattern": self._name}, touch, decision, terms=terms)
 
     def _own_rule(self, profile: PermissionProfile) -> tuple[Rule, ...]:
         whole = self._core.turn.toolbox.sandbox is Sandbox.BWRAP and profile is not PermissionProfile.RESTRICTED
@@ -146,7 +147,8 @@ class ExecutorStart:
         call = ToolCall(core.ids.new("c"), STARTING, json.encode(about).decode())
         prepared = await self._gate.admit(call)
         if prepared is None:
-            raise Blocked(f"{self._name}: {journal.state.calls.last_result}")
+            skipped = self._turn.skipped
+            raise Blocked(held_up(skipped) if skipped else f"{self._name}: {journal.state.calls.last_result}")
         turn = self._turn.id
         watched, kept = await context.checkpoints.before(turn, [prepared])
         await journal.append(*kept, ToolStarted(call=call.id, turn=turn, tool=STARTING, arguments=call.arguments))

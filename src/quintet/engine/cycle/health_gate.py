@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from quintet.domain.dials.axes import Axes, AxesChange, PermissionProfile, WorkMode
 from quintet.domain.dials.transitions import Activity, Actor, Scope
-from quintet.domain.journal.call_events import YES
 from quintet.domain.journal.protocol import DialsTurned, Noticed, QuestionAsked
+from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.health import Finding, Severity
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.cycle.context import CycleContext
 from quintet.engine.cycle.doctor import fix
 from quintet.engine.session import dials
-from quintet.engine.session.questions import APPROVAL
 
 # What can be mended and would lead a unit astray; other warnings are said and hold nothing up.
 STOPPING = frozenset({"TASK_CLAIM_STALE", "TASK_WRONG_FOLDER", "TASK_ROW_WITHOUT_FILE", "TASK_EDITED_ID"})

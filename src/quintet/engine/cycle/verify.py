@@ -18,6 +18,7 @@ from quintet.domain.turn.delivery import DeliveryState
 from quintet.domain.turn.messages import ToolCall
 from quintet.domain.turn.reasoning import without
 from quintet.domain.turn.reports import Order
+from quintet.domain.turn.skipped import held_up
 from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.cycle.context import CycleContext, rest_after
@@ -76,6 +77,8 @@ class VerifyStep:
             said, findings, looked = await self._by_cli(turn, task, evidence)
         elif staged:
             said, findings, looked = await self._by_model(turn, task, evidence)
+            if not said and turn.skipped:  # of what was not looked at nothing is known
+                raise Blocked(held_up(turn.skipped))
         by_rules = by == cycle.roles.executor == NATIVE and not staged
         outcome, why = verdict(
             said, task.text, DoneEvidence(bool(line), changed, looked, cycle.roles.executor == NATIVE, by_rules)
@@ -93,7 +96,7 @@ class VerifyStep:
         status = await turn.own_call(call)
         said = self._context.state.calls.last_result
         if status is None:
-            raise Blocked(f"`{line}`: {said}")
+            raise Blocked(held_up(turn.skipped) if turn.skipped else f"`{line}`: {said}")
         return status is CallStatus.OK, "\n".join(said.strip().splitlines()[-EVIDENCE_LINES:])
 
     async def _by_model(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:

@@ -19,6 +19,7 @@ from quintet.engine.replay.ports import recorded_port
 from quintet.engine.replay.recorder import Recorder
 from quintet.engine.replay.store import RecordedStore
 from quintet.engine.replay.tools import RecordedToolAccess, recorded_tool
+from quintet.engine.replay.typed_lines import RecordedTypedLines
 from quintet.engine.session.core import CommandParts, Core, CycleParts, FeatureCommands
 from quintet.engine.turn.toolbox import ToolAccess
 
@@ -77,6 +78,8 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
             core.turn.models,
             make=RecordedModels(core.turn.models.make, recorder).get,
             chance=asked("chance", core.turn.models.chance),
+            direct=asked("direct_model", core.turn.models.direct),
+            found={},
         ),
         toolbox=core.turn.toolbox.with_access(access, specs),
         rule_book=recorded_port(core.turn.rule_book, ports.RULE_BOOK, recorder),
@@ -117,5 +120,6 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
             settled=recorder.settled,
             on_close=lambda: recorder.come_in_at_last("close"),
             open_elsewhere=asked("open_elsewhere", core.ownership.open_elsewhere),
+            typed_lines=RecordedTypedLines(core.ownership.typed_lines, recorder),
         ),
     )

@@ -29,6 +29,7 @@ from quintet.domain.ports.ports import (
     ShellGrammar,
 )
 from quintet.domain.ports.tasks import Plans
+from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.tasks.executors import Executors
 from quintet.domain.turn.agent_pages import AgentsPage
 from quintet.domain.turn.messages import KeptImage
@@ -44,6 +45,7 @@ from quintet.engine.replay.ports import PortForm, ReplayedPort
 from quintet.engine.replay.recorder import REST
 from quintet.engine.replay.store import ReplayedStore
 from quintet.engine.replay.tools import ReplayedToolAccess, replayed_tool
+from quintet.engine.replay.typed_lines import ReplayedTypedLines
 from quintet.engine.session.core import (
     CommandParts,
     Core,
@@ -188,7 +190,10 @@ class Replay:
             checkpoints=port(Checkpoints, ports.CHECKPOINTS),
             turn=TurnParts(
                 models=ModelAccess(
-                    header.settings, ReplayedModels(player, self._requested).get, asked("chance", float)
+                    header.settings,
+                    ReplayedModels(player, self._requested).get,
+                    asked("chance", float),
+                    asked("direct_model", ModelSettings | None),
                 ),
                 toolbox=Toolbox({**parts.specs, **own}, access, parts.grammar, header.terms, header.settings.tools),
                 prompts=self._prompts,
@@ -218,6 +223,7 @@ class Replay:
                 open_elsewhere=asked("open_elsewhere", bool),
                 durable=store.durable,
                 settled=player.inbox_next,
+                typed_lines=ReplayedTypedLines(player),
             ),
             person=header.person,
         )

@@ -290,8 +290,8 @@ class Costs(Struct):
     untold: dict[str, int] = field(default_factory=dict)  # AI CLIs that did not say what they cost, the same
 
 
-def costs(lines: Iterable[RequestLine], by: str) -> Costs:
-    """Tokens and money, grouped; groups in the order of their first request."""
+def costs(lines: Iterable[RequestLine], by: str, is_free: Callable[[str], bool] = lambda model: False) -> Costs:
+    """Tokens and money, grouped; groups in the order of their first request. What is free needs no price."""
     key = _KEYS[one_of("by", by, GROUPINGS)]
     rows: dict[str, UsageTally] = {}
     total = UsageTally("total")
@@ -301,7 +301,7 @@ def costs(lines: Iterable[RequestLine], by: str) -> Costs:
         name = key(line)
         rows.setdefault(name, UsageTally(name)).add(line)
         total.add(line)
-        if not line.cost and line.model != FREE and line.usage != Usage():
+        if not line.cost and line.model != FREE and line.usage != Usage() and not is_free(line.model):
             free = untold if line.stage in ROLES else unpriced
             free[line.model] = free.get(line.model, 0) + 1
     return Costs(by, list(rows.values()), total, unpriced, untold)

@@ -19,6 +19,7 @@ from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import describe
+from quintet.domain.permission.answers import WORDS
 from quintet.engine.reports import accounts
 from quintet.engine.reports.activities import ActivityKind, TimedActivity, epoch
 from quintet.engine.reports.session_report import Report, Reporter
@@ -239,7 +240,7 @@ class Examiner:
         assert isinstance(entry, NoteEntry) and question.ended
         event = question.ended.event
         assert isinstance(event, p.QuestionAnswered)
-        answer = {"y": "yes", "n": "no", "a": "always"}.get(event.choice, event.choice)
+        answer = WORDS.get(event.choice, event.choice)
         told = answer if event.by == "user" else f"closed: {event.by}"
         entry.text += f" → {told}{f', {event.note}' if event.note else ''} after {question.seconds:.1f} s"
 

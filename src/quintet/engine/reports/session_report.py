@@ -5,7 +5,7 @@ A view over the session's activities, in one pass. A fork's report begins with t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct, field
 
@@ -13,7 +13,7 @@ from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.call_events import ALWAYS, NO, YES
+from quintet.domain.permission.answers import LASTING, NO, TURNING, YES
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports import accounts
@@ -89,7 +89,8 @@ class Report(Struct):
 class Reporter:
     """Takes a session's events in order; `report` is what they come to so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_free: Callable[[str], bool] = lambda model: False) -> None:
+        self._is_free = is_free  # a model that needs no price
         self.activities = Activities()
         self._report = Report()
         self._lines: list[accounts.RequestLine] = []
@@ -123,7 +124,7 @@ class Reporter:
 
     def report(self) -> Report:
         open_requests = accounts.request_lines(self.activities.still_open(ActivityKind.REQUEST))
-        found = accounts.costs([*self._lines, *open_requests], "stage")
+        found = accounts.costs([*self._lines, *open_requests], "stage", self._is_free)
         report = self._report
         report.stages, report.total, report.unpriced = found.rows, found.total, found.unpriced
         report.turns = list(self._turns.values())
@@ -160,8 +161,8 @@ class Reporter:
                     self._report.changed[path] = self._report.changed.get(path, 0) + 1
             case p.QuestionAnswered(choice=choice) if _approval(activity):
                 counts = self._report.approvals
-                counts.approved += choice in (YES, ALWAYS)
-                counts.always += choice == ALWAYS
+                counts.approved += choice == YES or choice in LASTING | TURNING
+                counts.always += choice in LASTING
                 counts.refused += choice == NO
                 counts.closed += choice == ""
 
@@ -171,8 +172,8 @@ def _approval(question: TimedActivity) -> bool:
     return isinstance(event, p.QuestionAsked) and event.kind == "approve"
 
 
-def report(events: Iterable[p.Recorded]) -> Report:
-    reporter = Reporter()
+def report(events: Iterable[p.Recorded], is_free: Callable[[str], bool] = lambda model: False) -> Report:
+    reporter = Reporter(is_free)
     for recorded in events:
         reporter.apply(recorded)
     return reporter.report()

@@ -17,11 +17,11 @@ from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.dial_state import DialState
 from quintet.domain.models.prices import cost_of, prices_of
 from quintet.domain.ports.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
-from quintet.domain.settings.settings import ModelSettings, Settings
+from quintet.domain.settings.settings import REPLAYED, ModelSettings, Settings
 from quintet.domain.turn.agent_pages import AgentsPage
-from quintet.domain.turn.context import window_of
 from quintet.domain.turn.messages import KeptImage, Usage
 from quintet.domain.turn.surroundings import Surroundings
+from quintet.engine.session.typed_lines import TypedLines
 from quintet.engine.turn.prompts import Prompts
 from quintet.engine.turn.toolbox import Toolbox
 
@@ -52,6 +52,8 @@ class ModelAccess(Struct):
     settings: Settings
     make: Callable[[str], Model]
     chance: Callable[[], float] = random  # a number from 0 to 1, another one each time
+    direct: Callable[[str], ModelSettings | None] = lambda name: None  # of PRESET/MODEL, which no settings name
+    found: dict[str, ModelSettings | None] = field(default_factory=dict)  # what `direct` said
 
     def route(self, dials: DialState) -> str:
         """The model for a request: the one the user named, else the one the model mode routes to."""
@@ -67,17 +69,26 @@ class ModelAccess(Struct):
     def names(self) -> list[str]:
         return [*self.settings.models, "builtin"]
 
+    def configured(self, name: str) -> ModelSettings | None:
+        """Of a model of the settings, or of one that was named as PRESET/MODEL; None of any other."""
+        if (own := self.settings.models.get(name)) or "/" not in name or name.startswith(REPLAYED):
+            return own
+        if name not in self.found:
+            self.found[name] = self.direct(name)
+        return self.found[name]
+
     def window(self, name: str) -> int:
         """Tokens that a model can read; 0 if nobody knows."""
-        return window_of(self.settings, name)
+        model = self.configured(name)
+        return model.context_window if model else 0
 
     def reply_limit(self, name: str) -> int:
         """Tokens that its reply may have, where the user says so."""
-        model = self.settings.models.get(name)
+        model = self.configured(name)
         return model.max_tokens if model else 0
 
     def price(self, name: str, usage: Usage, cache_writes: int = 0) -> float:
-        priced: ModelSettings | None = self.settings.models.get(name)
+        priced = self.configured(name)
         return cost_of(prices_of(priced), usage, cache_writes) if priced else 0.0
 
 
@@ -91,7 +102,8 @@ class TurnParts(Struct):
     repository: Repository
     hook_runner: HookRunner | None = None  # without one no hooks are run
     agents_page: str = ""  # what the project tells agents, where nobody looks around
-    keep_images: Callable[[tuple[str, ...]], tuple[KeptImage | None, ...]] | None = None  # those that an input names
+    keep_images: Callable[[tuple[str, ...], str], tuple[KeptImage | None, ...]] | None = None  # that an input names
+    bring_images: Callable[[str, tuple[str, ...]], None] = lambda submission, paths: None  # that a person typed here
     look_around: Callable[[], Surroundings] | None = None  # before a turn
     nested_pages: Callable[[tuple[str, ...]], tuple[AgentsPage, ...]] | None = None  # of the folders of touched files
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
@@ -135,6 +147,7 @@ class Ownership(Struct):
     settled: Callable[[], Awaitable[None]] = at_once  # waited for before the inbox is looked into
     on_close: Callable[[], Awaitable[None]] = at_once  # waited for before the owner closes
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
+    typed_lines: TypedLines = field(default_factory=TypedLines)
 
 
 class Log(Struct):

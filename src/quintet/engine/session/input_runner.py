@@ -149,7 +149,7 @@ class InputRunner:
         own = command_line.own_call(text)
         if not (self._state.runs.agent and submission and not own and order is None):
             run = "" if submission or order else self._state.runs.active
-            return TurnWork(text, surface, submission, order, run, own)
+            return TurnWork(text, surface, submission, order, run, own, typed=self._was_typed(first))
         from quintet.engine.agents.dispatch import dispatch  # most sessions have no agent
 
         routed = dispatch(self._core, self._state, text, surface)
@@ -158,6 +158,11 @@ class InputRunner:
             return None
         begins = routed.begins
         return TurnWork(begins.text, surface, submission, None, begins.run, begins.own, tuple(routed.events))
+
+    def _was_typed(self, first: InputReceived) -> bool:
+        """Whether an input is a shell line that was typed at this process's own terminal, and is to run so."""
+        direct = self._core.settings.prompt.own_lines == "direct" and first.order is None
+        return direct and command_line.is_shell_line(first.text) and self._core.ownership.typed_lines.take(first)
 
     async def _may_begin(self, work: TurnWork) -> bool:
         """Whether the user's hooks let the turn begin; if not, that is the answer to its input."""

@@ -11,9 +11,10 @@ import contextlib
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from quintet.domain.base.errors import LeaseLost, QuintetError, RunFailed, UsageError
+from quintet.domain.dials.transitions import Scope
 from quintet.domain.journal.input_outcome import NEXT_TURN, OWN_TURN
 from quintet.domain.journal.protocol import (
     Answer,
@@ -22,6 +23,7 @@ from quintet.domain.journal.protocol import (
     InputReceived,
     Interrupt,
     Noticed,
+    QuestionAnswered,
     QuestionAsked,
     Say,
     SessionTaken,
@@ -35,7 +37,7 @@ from quintet.engine.agents import runs
 from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.commands import table as commands
 from quintet.engine.commands.agents import enter_agent
-from quintet.engine.session import questions
+from quintet.engine.session import dials, questions
 from quintet.engine.session.command_context import CommandContext, CommandOutcome, TurnEffect
 from quintet.engine.session.core import Core
 from quintet.engine.session.crash_recovery import close_leftovers
@@ -212,8 +214,18 @@ class Owner:
         if isinstance(judged, str):
             await self._ran(submitted, "answer", judged, ok=False, code="USAGE")
             return
-        await self._questions.answered(judged, consumed=submitted.id)
+        await self._questions.answered(judged, submitted.id, self._turned(judged))
         self._inputs.start_next()
+
+    def _turned(self, answer: QuestionAnswered) -> list[Event]:
+        """The dials that the person turns by an answer which says so."""
+        asked = self.state.questions[answer.question]
+        taken = next((choice for choice in asked.choices if choice.key == answer.choice), None)
+        if taken is None or taken.turns is UNSET:
+            return []
+        reason = f"answered {asked.question}: {taken.label}"
+        wanted = dials.new(self.core.ids, taken.turns, Scope.NOW, reason)
+        return [dials.turn(self.state, wanted, self._inputs.activity)]
 
     async def _ran(self, submitted: Submitted, line: str, text: str, *, ok: bool, code: str = "") -> None:
         ran = CommandRan(submission=submitted.id, line=line, text=text, ok=ok, code=code)

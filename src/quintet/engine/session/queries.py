@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
 from quintet.domain.journal.session_summary import AT_WORK, SessionStatus, SessionSummary
@@ -76,6 +77,7 @@ def status(
         "cost": summary.cost,
         "usage": msgspec.to_builtins(summary.usage),
         "waiting": list(summary.waiting),
+        "skipped": summary.skipped,
     }
 
 
@@ -101,6 +103,9 @@ def status_lines(answer: dict[str, Any]) -> list[str]:
         ("network", network_words(answer["loopback"] == "open")),
         ("waiting", "; ".join(answer["waiting"]) or "nothing"),
     ]
+    if answer["skipped"]:
+        many = counted(answer["skipped"], "call")
+        rows.append(("skipped", f"{many} that nobody could approve; quintet sessions show {answer['session']}"))
     if answer["agent"]:
         run = answer["run"]["active"]
         following = f"   run {run['run_id']}, {run['workflow_ref']}, {run['phase']}" if run else ""

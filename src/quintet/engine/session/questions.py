@@ -6,19 +6,16 @@ A turn waits for its answer; what a command asks has a follow-up, the events tha
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 
 from msgspec import Struct
 
 from quintet.domain.dials.axes import Surface
-from quintet.domain.journal.call_events import ALWAYS, NO, YES
-from quintet.domain.journal.protocol import Answer, Choice, Event, QuestionAnswered, QuestionAsked
+from quintet.domain.journal.protocol import Answer, Event, QuestionAnswered, QuestionAsked
 from quintet.domain.journal.state import SessionState
+from quintet.domain.permission.answers import FEEDBACK, NO
 from quintet.engine.session.journal import Journal
-
-APPROVAL = (Choice(YES, "once"), Choice(NO, "no"))
-APPROVAL_OR_RULE = (Choice(YES, "once"), Choice(ALWAYS, "always here"), Choice(NO, "no"))
 
 Follow = Callable[[QuestionAnswered], list[Event] | None]
 
@@ -72,11 +69,14 @@ class Questions:
         asked = self._journal.state.questions
         return [closed(one, why) for one, known in self._follow_ups.items() if one in asked and known.about is about]
 
-    async def answered(self, answer: QuestionAnswered, consumed: str) -> None:
-        """Put an answer on record with what follows from it, and let whoever waits for it go on."""
+    async def answered(self, answer: QuestionAnswered, consumed: str, turned: Sequence[Event] = ()) -> None:
+        """Put an answer on record with what follows from it, and let whoever waits for it go on.
+
+        `turned`: the dials that it turns.
+        """
         known = self._follow_ups.pop(answer.question, None)
         events = known.follow(answer) if known else None
-        await self._journal.append(answer, *(events or ()), consumed=consumed)
+        await self._journal.append(answer, *turned, *(events or ()), consumed=consumed)
         future = self._waiting.pop(answer.question, None)
         if future and not future.done():
             future.set_result(answer)
@@ -91,7 +91,8 @@ def judge(state: SessionState, answer: Answer, surface: Surface) -> QuestionAnsw
     if choice not in {c.key for c in question.choices}:
         wanted = ", ".join(f"{c.key} ({c.label})" for c in question.choices)
         return f'"{answer.choice}" is not one of the choices: {wanted}'
-    return QuestionAnswered(question=answer.question, choice=choice, note=answer.note, surface=surface)
+    taken = NO if choice == FEEDBACK and any(c.key == NO for c in question.choices) else choice
+    return QuestionAnswered(question=answer.question, choice=taken, note=answer.note, surface=surface)
 
 
 def closed(question: str, why: str) -> QuestionAnswered:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import OwnerGone, QuintetError, UsageError
 from quintet.domain.dials.axes import Surface
+from quintet.domain.input.image_paths import image_paths
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
 from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted
@@ -101,8 +102,13 @@ class Session:
         """Every slash command, as far as typing it goes."""
         return usages(self._core.commands.features)
 
-    async def submit(self, body: Submission) -> str:
-        """Put a submission into the session's inbox; returns its id once it is durable."""
+    async def submit(self, body: Submission, *, typed: bool = False, by_hand: str = "") -> str:
+        """Put a submission into the session's inbox; returns its id once it is durable.
+
+        `typed`: the user typed it key by key at the terminal of this process, or confirmed it there. It is remembered
+        in this process and nowhere else, so it counts only if the session runs here. `by_hand` is what of it a person
+        typed, pasted or dropped here: a picture outside the project that it names is taken along.
+        """
         most = self._core.settings.limits.input_bytes
         if isinstance(body, Say) and len(body.text) * 4 > most and (size := len(body.text.encode())) > most:
             raise UsageError(
@@ -114,14 +120,18 @@ class Session:
         body = self._core.redactor.clean(body)  # a secret that was pasted goes no further
         self._check()
         submitted = Submitted(self._core.ids.new("in"), body, self.surface)
+        if paths := image_paths(by_hand):
+            await asyncio.to_thread(self._core.turn.bring_images, submitted.id, paths)
         self._submitted[submitted.id] = self._core.store.last_seq(self.id)
+        if typed and self._owner and isinstance(body, Say):
+            self._owner.core.ownership.typed_lines.add(submitted.id, body.text)
         await self._core.store.submit(self.id, submitted, self._core.clock.now())
         if self._owner:
             self._owner.wake()
         return submitted.id
 
-    async def say(self, text: str) -> str:
-        return await self.submit(Say(text=text))
+    async def say(self, text: str, *, by_hand: str = "") -> str:
+        return await self.submit(Say(text=text), by_hand=by_hand)
 
     async def points(self) -> list[PointChoice]:
         """The points this session can go back to, oldest first."""

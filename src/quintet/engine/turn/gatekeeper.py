@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, cast
 
 from msgspec import UNSET, structs
@@ -18,7 +18,6 @@ from quintet.domain.base.safe_text import brief
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
-from quintet.domain.journal.call_events import ALWAYS, NO, YES
 from quintet.domain.journal.protocol import (
     CallDecided,
     Choice,
@@ -30,27 +29,45 @@ from quintet.domain.journal.protocol import (
     ToolFinished,
 )
 from quintet.domain.journal.reasons import declined, not_run
+from quintet.domain.permission.answers import (
+    ALWAYS,
+    APPROVAL,
+    EDITS,
+    LASTING,
+    NO,
+    TURNING,
+    YES,
+    AskedCall,
+    answers,
+    made_rules,
+)
 from quintet.domain.permission.effects import PARTIAL_LEAVES, Effect
-from quintet.domain.permission.gate import Sandbox, Verdict
-from quintet.domain.permission.question import BETWEEN
-from quintet.domain.permission.rules import ANY, Rule, exactly, subject_of
+from quintet.domain.permission.gate import Sandbox, Verdict, deleted, plain_words
+from quintet.domain.permission.question import BETWEEN, labelled, lost
+from quintet.domain.permission.rules import Rule
 from quintet.domain.settings.hooks import HookPlace
+from quintet.domain.turn import skipped
 from quintet.domain.turn.messages import ToolCall
 from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
-from quintet.engine.session.questions import APPROVAL, APPROVAL_OR_RULE, Questions
-from quintet.engine.turn.toolbox import Prepared
+from quintet.engine.session.questions import Questions
+from quintet.engine.turn.toolbox import Prepared, deletes_only
 
 if TYPE_CHECKING:
     from quintet.domain.edits.edit import Change
 
+BUSY_SHELL = "a background shell runs and could change files at any moment, so what is deleted could be lost"
 PREVIEW_LINES = 20  # of a change that is asked about
 PREVIEW_COLUMNS = 200  # of an argument for a server's tool
 ASKED_COLUMNS = 200  # of a line in the question itself; a longer one is whole at the end of its details
 COMPARED_LINES = 2000  # of longer texts all lines are shown, out and in
+
+
+# Keeps what a call deletes, and says why it could not, or nothing: the call, the paths, whether it does nothing else.
+Cover = Callable[[str, Sequence[str], bool], Awaitable[str]]
 
 
 class Blocked(Exception):
@@ -58,10 +75,12 @@ class Blocked(Exception):
 
 
 class Gatekeeper:
-    def __init__(self, core: Core, journal: Journal, questions: Questions) -> None:
+    def __init__(self, core: Core, journal: Journal, questions: Questions, cover: Cover | None = None) -> None:
         self._core = core
         self._journal = journal
         self._questions = questions
+        self._cover = cover
+        self._unkept: dict[str, str] = {}  # of a call, why what it deletes could not be kept; empty if it was
         self._hooks = Hooks(core, journal)
         self._step_approved: frozenset[ToolCall] = frozenset()
         self._step_axes: Axes | None = None  # the axes that step was approved at
@@ -78,7 +97,7 @@ class Gatekeeper:
                 return calls
             self._journal.post(*(self._decided(p) for p in asking))
             lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in asking)
-            text = f"run this step ({counted(len(asking), 'call')})?"
+            text = f"Run this step ({counted(len(asking), 'call')})?"
             question = self._question(text, asking, _again(again), shown=lines)
             choice, refusal = await self._ask(question, asking)
             if choice != YES:
@@ -97,8 +116,9 @@ class Gatekeeper:
         `own` is a person's own call: neither the model's place in the menu nor its SWE phase is theirs.
         """
         again = ""
+        self._unkept.clear()
         while True:
-            prepared = self.prepare(call, own)
+            prepared = await self._prepared(call, own)
             if isinstance(prepared, ToolResult):
                 self._journal.post(finished_call(call, prepared))
                 return None
@@ -117,20 +137,41 @@ class Gatekeeper:
             if verdict is Verdict.ALLOW or approved_before:
                 return prepared
             if not self._core.person:
-                self._refuse(call, not_run(reason))
-                raise Blocked(f"{prepared.spec.name}: {reason}")
-            rule = self._rule(prepared) if prepared.decision.lifts else None
-            question = self._asking(prepared, rule, again)
+                self._skip(call)
+                return None
+            asked = self._about(prepared)
+            rule = self._rule() if prepared.decision.lifts else None
+            question = self._asking(prepared, asked, again)
             choice, refusal = await self._ask(question, [prepared])
-            if choice not in (YES, ALWAYS):
+            if choice in TURNING:  # at the axes as they are now, it is decided anew
+                again = ""
+                continue
+            if choice != YES and choice not in LASTING:
                 self._refuse(call, refusal)
                 return None
             fresh = self.prepare(call, own)
             again = self._voided(question, [prepared], [fresh], axes)
             if not again and isinstance(fresh, Prepared):
-                if choice == ALWAYS and rule:
-                    self._keep(rule)
+                if choice in LASTING and rule:
+                    self._keep(asked, choice, rule)
                 return fresh
+
+    async def _prepared(self, call: ToolCall, own: bool) -> Prepared | ToolResult:
+        """The call; what it deletes is kept first, so that it is no more than an edit."""
+        prepared = self.prepare(call, own)
+        if isinstance(prepared, ToolResult) or self._cover is None:
+            return prepared
+        if not (paths := self._core.turn.toolbox.to_keep(prepared)):
+            return prepared
+        self._unkept[call.id] = ""
+        kept = self.prepare(call, own)
+        if isinstance(kept, Prepared) and Effect.DESTROY not in kept.decision.effects:
+            others = self._core.turn.toolbox.outside.shells()
+            covered = self._cover(call.id, paths, deletes_only(kept)) if not others else None
+            self._unkept[call.id] = await covered if covered else BUSY_SHELL
+            return self.prepare(call, own)
+        del self._unkept[call.id]
+        return prepared
 
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         context: CallContext = self._journal.state.call_context
@@ -138,7 +179,8 @@ class Gatekeeper:
             context = structs.replace(context, toolset=self._core.turn.toolbox.home(call.name), swe=None)
             if context.axes.surface is not Surface.RPC:  # there, another agent makes them
                 context = structs.replace(context, known=None)
-        return self._core.turn.toolbox.prepare(call, context, person=self._core.person)
+        unkept = self._unkept.get(call.id)
+        return self._core.turn.toolbox.prepare(call, context, person=self._core.person, unkept=unkept)
 
     async def _after_hooks(self, prepared: Prepared, own: bool) -> Prepared | None:
         """The call as the user's hooks leave it: as it was, asked, or denied. None if it may no longer be made."""
@@ -179,37 +221,49 @@ class Gatekeeper:
             return "what it would change was changed while the question stood"
         return ""
 
-    def _rule(self, prepared: Prepared) -> Rule:
-        """What `always` stands for: this very call proceeds unasked, in this project."""
-        return Rule(
-            id=self._core.ids.new("rule"),
-            verdict="allow",
+    def _about(self, prepared: Prepared) -> AskedCall:
+        return AskedCall(
             tool=prepared.spec.name,
-            pattern=exactly(_subject(prepared)) or ANY,
-            effects=prepared.decision.lifts,
-            project=self._core.project,
-            created=self._core.clock.now(),
+            subject=prepared.subject,
+            decision=prepared.decision,
+            axes=self._journal.state.axes,
+            sandbox=prepared.terms.sandbox,
+            simple=plain_words(prepared.spec, prepared.touch, prepared.terms, prepared.lines),
+            line=bool(prepared.touch.lines),
+            several=bool(prepared.touch.subjects),
         )
 
-    def _keep(self, rule: Rule) -> None:
-        try:
-            self._core.turn.rule_book.add(rule)
-        except QuintetError as error:  # the yes stands, for this once
-            text = f"the rule could not be kept, so this will be asked again: {error}"
-            self._journal.post(Noticed(level="error", code=error.code, text=text))
-        else:
-            self._journal.post(RuleMade(rule=rule))
+    def _rule(self) -> Rule:
+        """What an answer makes its rules of."""
+        ids, clock = self._core.ids, self._core.clock
+        return Rule(ids.new("rule"), "allow", "", project=self._core.project, created=clock.now())
 
-    def _asking(self, prepared: Prepared, rule: Rule | None, again: str) -> QuestionAsked:
-        reason, axes = prepared.decision.reason, self._journal.state.axes
-        detail = (*_again(again), f"why asked  {reason}", f"axes       {badge.full(axes)}")
-        if rule:
-            about = _cut(_subject(prepared)) or "with any arguments"
-            detail += (f"always     {rule.tool} {about}, unasked in this project until you revoke it",)
-        about = _subject(prepared) or prepared.call.arguments
-        text = f"{prepared.spec.name} wants: {_cut(about)}"
+    def _keep(self, asked: AskedCall, choice: str, base: Rule) -> None:
+        session = self._journal.state.session
+        for rule in made_rules(asked, choice, base, session, lambda: self._core.ids.new("rule")):
+            try:
+                if not rule.session:
+                    self._core.turn.rule_book.add(rule)
+            except QuintetError as error:  # the yes stands, for this once
+                text = f"the rule could not be kept, so this will be asked again: {error}"
+                self._journal.post(Noticed(level="error", code=error.code, text=text))
+            else:
+                self._journal.post(RuleMade(rule=rule))
+
+    def _asking(self, prepared: Prepared, asked: AskedCall, again: str) -> QuestionAsked:
+        """First what, then why; the choices are those that would work."""
+        choices = answers(asked, lambda axes: self._core.turn.toolbox.decided_at(prepared, axes))
+        about = prepared.subject or prepared.call.arguments
+        text = f"Run: {_cut(about)}?" if prepared.touch.lines else f"{prepared.spec.name} {_cut(about)}?"
+        detail = [
+            *_again(again),
+            labelled("Reason", prepared.decision.reason),
+            *lost(deleted(prepared.spec, prepared.touch, prepared.lines)),
+            labelled("Dials", badge.full(asked.axes)),
+            *_lasting(choices),
+        ]
         shown = about.splitlines() if _cut(about) != about else []
-        return self._question(text, [prepared], detail, APPROVAL_OR_RULE if rule else APPROVAL, shown)
+        return self._question(text, [prepared], tuple(detail), choices, shown)
 
     def _digest(self, prepared: list[Prepared], axes: Axes) -> str:
         return " ".join(self._core.turn.toolbox.digest(p, axes) for p in prepared)
@@ -231,8 +285,8 @@ class Gatekeeper:
             digest=self._digest(prepared, self._journal.state.axes),
             detail=(
                 *detail,
-                f"effects    {', '.join(sorted({e for p in prepared for e in p.decision.effects}))}",
-                *dict.fromkeys(f"access     {self._core.turn.toolbox.access(p)}" for p in prepared),
+                labelled("Effects", ", ".join(sorted({e for p in prepared for e in p.decision.effects}))),
+                *dict.fromkeys(labelled("Access", self._core.turn.toolbox.access(p)) for p in prepared),
                 *_secrets(prepared),
                 *self._left_open(prepared),
                 BETWEEN,
@@ -247,9 +301,9 @@ class Gatekeeper:
         grants = [p.decision.grant for p in prepared if p.touch.lines and Effect.OUTSIDE not in p.decision.effects]
         said = []
         if terms.sandbox is not Sandbox.NONE and terms.loopback_open and any(grant.network for grant in grants):
-            said.append("network    also this machine's own ports and sockets (sandbox.loopback)")
+            said.append(labelled("Network", "also this machine's own ports and sockets (sandbox.loopback)"))
         if terms.sandbox is Sandbox.PARTIAL and any(grant.write_roots for grant in grants):
-            said.append(f"sandbox    partial: {PARTIAL_LEAVES}")
+            said.append(labelled("Sandbox", f"partial: {PARTIAL_LEAVES}"))
         return said
 
     def _preview(self, prepared: Prepared) -> list[str]:
@@ -285,6 +339,14 @@ class Gatekeeper:
             access="" if prepared.decision.verdict is Verdict.DENY else self._core.turn.toolbox.access(prepared),
         )
 
+    def _skip(self, call: ToolCall) -> None:
+        """Tell the model that nobody can approve the call, which is on record as decided."""
+        turn = self._journal.state.turns.open
+        assert turn
+        self._refuse(call, not_run(skipped.told(turn.skipped[-1])))
+        if reason := skipped.end_of_run(turn.skipped):
+            raise Blocked(reason)
+
     def _refuse(self, call: ToolCall, text: str) -> None:
         self._journal.post(finished_call(call, ToolResult(text, CallStatus.DENIED)))
 
@@ -304,7 +366,10 @@ class ShellRevoker:
     def on_event(self, event: Event) -> None:
         if isinstance(event, DialsTurned):
             toolbox = self._core.turn.toolbox
-            for shell, reason in toolbox.revoked_shells(event.before, event.after, person=self._core.person):
+            rules = self._journal.state.rules
+            for shell, reason in toolbox.revoked_shells(
+                event.before, event.after, person=self._core.person, rules=rules
+            ):
                 text = f"background shell {shell.name} is ended ({brief(shell.call.arguments)}): {reason}"
                 self._journal.post(Noticed(level="warning", code="SHELL_ENDED", text=text))
                 task = asyncio.ensure_future(toolbox.end_shell(shell.name, reason))
@@ -331,15 +396,19 @@ def _asks(prepared: Prepared | ToolResult) -> TypeGuard[Prepared]:
 
 def _secrets(prepared: list[Prepared]) -> tuple[str, ...]:
     names = sorted({name for p in prepared for name in p.decision.grant.secrets})
-    return (f"secrets    {', '.join(names)}, in its environment",) if names else ()
+    return (labelled("Secrets", f"{', '.join(names)}, in its environment"),) if names else ()
 
 
 def _again(why: str) -> tuple[str, ...]:
-    return (f"again      {why}",) if why else ()
+    return (labelled("Again", why),) if why else ()
 
 
-def _subject(prepared: Prepared) -> str:
-    return subject_of(prepared.arguments, prepared.touch.lines)
+def _lasting(choices: Sequence[Choice]) -> tuple[str, ...]:
+    """Where and how long the rules hold that the choices make."""
+    keys = {choice.key for choice in choices}
+    if ALWAYS in keys:
+        return (labelled("Always", "in this project, until `quintet rules revoke`"),)
+    return (labelled("Session", "Edit and Write in this project, nothing else"),) if EDITS in keys else ()
 
 
 def _cut(about: str) -> str:

@@ -104,7 +104,8 @@ def joined(parts: Iterable[PromptPart]) -> str:
 
 def page_names(folder: str) -> Iterable[str]:
     for path, _, files in os.walk(folder):
-        yield from (os.path.relpath(os.path.join(path, name), folder) for name in files if name.endswith(".md"))
+        below = path[len(folder) :].lstrip(os.sep)
+        yield from (os.path.join(below, name) for name in files if name.endswith(".md"))
 
 
 def _read(path: str) -> bytes:

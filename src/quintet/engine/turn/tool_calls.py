@@ -7,8 +7,13 @@ again. Results are journalled in the order of the calls.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+
+from msgspec import UNSET, UnsetType
 
 from quintet.domain.agents import workflow_progress as progress
+from quintet.domain.base.errors import ToolFailed
+from quintet.domain.dials.axes import Surface
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.conversation_state import OUTCOME_UNKNOWN
 from quintet.domain.journal.protocol import (
@@ -39,11 +44,13 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
+from quintet.engine.turn import own_line
 from quintet.engine.turn.gatekeeper import Gatekeeper, finished_call
 from quintet.engine.turn.model_request import LimitReached
 from quintet.engine.turn.nested_pages import pages_told
 from quintet.engine.turn.toolbox import Prepared
 
+WHOLE_FILE_TOOLS = frozenset({"Write", "Edit"})  # their results say which files they changed
 WAITING_TOOLS = frozenset({"wait", "bash_output"})  # asking these again is no circle
 
 
@@ -53,7 +60,7 @@ class Calls:
     def __init__(self, core: Core, journal: Journal, questions: Questions, keeper: CheckpointKeeper, turn: str) -> None:
         self._core = core
         self._journal = journal
-        self._gatekeeper = Gatekeeper(core, journal, questions)
+        self._gatekeeper = Gatekeeper(core, journal, questions, self._cover)
         self._hooks = Hooks(core, journal)
         self._keeper = keeper
         self._turn = turn
@@ -102,21 +109,44 @@ class Calls:
         ending, self._ending = self._ending, None
         return ending
 
+    async def _cover(self, call: str, paths: Sequence[str], alone: bool) -> str:
+        return await self._keeper.cover(self._turn, call, paths, alone=alone)
+
     async def own(self, call: ToolCall) -> bool:
         """A person's own call; returns whether it ran."""
         return await self._run([call], own=True)
+
+    async def own_line(self, call: ToolCall, surface: Surface) -> bool:
+        """A shell line that the user typed, with their rights; returns whether it ran."""
+        self._check_limit(1)
+        prepared = await own_line.admit(self._core, self._journal, call, surface)
+        if prepared is None:
+            return False
+        if prepared.decision.verdict is Verdict.ASK:  # a hook wants it asked, and the gate asks
+            return await self.own(call)
+        return await self._carried([prepared], own=True, rights=surface)
 
     async def _run(self, calls: list[ToolCall], *, own: bool = False) -> bool:
         self._check_limit(len(calls))
         prepared = [p for call in calls if (p := await self._gatekeeper.admit(call, own=own)) is not None]
         if not prepared:
             return False
+        return await self._carried(prepared, own=own)
+
+    async def _carried(self, prepared: list[Prepared], *, own: bool, rights: Surface | UnsetType = UNSET) -> bool:
         self._check_cost(prepared)
-        watched, kept = await self._keeper.before(self._turn, prepared)
+        try:
+            watched, kept = await self._keeper.before(self._turn, prepared)
+        except ToolFailed as error:  # what a call deletes was to be kept, and no longer could be
+            for one in prepared:
+                self._journal.post(finished_call(one.call, ToolResult(error.message, CallStatus.ERROR)))
+            return False
         await self._journal.append(
             *kept,
             *(
-                ToolStarted(call=p.call.id, turn=self._turn, tool=p.call.name, arguments=p.call.arguments)
+                ToolStarted(
+                    call=p.call.id, turn=self._turn, tool=p.call.name, arguments=p.call.arguments, rights=rights
+                )
                 for p in prepared
             ),
         )
@@ -180,7 +210,9 @@ class Calls:
         asked = [self._consulted(call, one, seconds) for one in result.consulted]
         self._journal.post(*changed, finished_call(call, result, seconds), *asked, *brought)
         about = subject_of(prepared.arguments, prepared.touch.lines)
-        self.ran.append(RanCall(call.name, about, prepared.decision.effects, result.status))
+        background = prepared.arguments.get("run_in_background") is True
+        idle = call.name in WHOLE_FILE_TOOLS and not result.changed
+        self.ran.append(RanCall(call.name, about, prepared.decision.effects, result.status, background, idle))
         if result.ends:
             self._ending = result
         if call.name not in WAITING_TOOLS:

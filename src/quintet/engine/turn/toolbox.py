@@ -16,11 +16,11 @@ from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.base.wording import nearest
-from quintet.domain.dials.axes import Axes, RunControl, tightens
+from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import NO_LINES, Effect, Grant, JudgedLines, exceeds
-from quintet.domain.permission.gate import Decision, Sandbox, Terms
+from quintet.domain.permission.gate import Decision, Sandbox, Terms, Verdict
 from quintet.domain.permission.known_addresses import with_known
 from quintet.domain.permission.protection_notices import PUT_RIGHT
 from quintet.domain.permission.question import access, is_command
@@ -48,6 +48,19 @@ class Prepared(Struct, frozen=True):
     touch: Touch
     decision: Decision
     shell: Grant | None = None  # what the shell it is typed into was started with
+    lines: JudgedLines = NO_LINES
+    own_line: bool = False  # a line that the user typed: it runs with their rights
+    terms: Terms = Terms("")  # what was decided on
+
+    @property
+    def subject(self) -> str:
+        """What it is about, as rules and questions name it."""
+        return subject_of(self.arguments, self.touch.lines)
+
+
+def deletes_only(prepared: Prepared) -> bool:
+    """Whether a call that deletes does nothing else: a tool for it, or one plain command."""
+    return not prepared.touch.lines or prepared.lines.simple[:1] in (("rm",), ("rmdir",), ("unlink",))
 
 
 class ToolAccess:
@@ -214,7 +227,10 @@ class Toolbox:
         """A place in the menu that the tool is visible from."""
         return next(iter(toolsets_of(tool, self._menu.toolsets)), "")
 
-    def prepare(self, call: ToolCall, context: CallContext, *, person: bool) -> Prepared | ToolResult:
+    def prepare(
+        self, call: ToolCall, context: CallContext, *, person: bool, unkept: str | None = None
+    ) -> Prepared | ToolResult:
+        """`unkept`: why what the call deletes could not be kept, empty if it was; None if nobody has tried."""
         spec = self.specs.get(call.name)
         if spec is None:
             close = nearest(call.name, self.specs)
@@ -227,15 +243,17 @@ class Toolbox:
         try:
             arguments = spec.bind(call.arguments)
             touch = with_criteria(spec.touch(arguments), context.todos)
-            outward = touch.addresses or touch.resource or touch.tells
-            touch = _with_known(touch, context) if outward else touch
+            touch = _with_known(touch, context) if touch.outward else touch
             touch, lines, held = self._typed(touch) if touch.shell else (*self._judged(touch), None)
+            touch = self._followed(touch) if not touch.lines else touch
             touch = self.outside.served(spec, touch) if touch.server is not None else touch
             touch = self.outside.carried(touch) if touch.moves else touch
             rules = self.outside.rules()
         except QuintetError as error:
             return refused(str(error))
-        terms = structs.replace(self.terms, person=person, rules=rules)
+        terms = structs.replace(self.terms, person=person, rules=(*context.rules, *rules))
+        if unkept is not None:
+            lines = structs.replace(lines, kept=not unkept, unkept=unkept)
         if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
             terms = structs.replace(terms, sandbox=Sandbox.NONE)
         decision = gate.decide(spec, touch, context.axes, terms, subject_of(arguments, touch.lines), lines)
@@ -244,7 +262,41 @@ class Toolbox:
                 f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
                 "start another with bash and run_in_background"
             )
-        return Prepared(call, spec, arguments, touch, decision, held)
+        return Prepared(call, spec, arguments, touch, decision, held, lines, terms=terms)
+
+    def decided_at(self, prepared: Prepared, axes: Axes) -> Decision:
+        """What would be decided on the same call at other axes, if what it deletes can be kept."""
+        lines = structs.replace(prepared.lines, kept=True) if self.to_keep(prepared) else prepared.lines
+        return gate.decide(prepared.spec, prepared.touch, axes, prepared.terms, prepared.subject, lines)
+
+    def to_keep(self, prepared: Prepared) -> tuple[str, ...]:
+        """What the call deletes, where it would need less approval if that were kept first."""
+        spec, touch, lines = prepared.spec, prepared.touch, prepared.lines
+        if prepared.decision.verdict is not Verdict.ASK or self.sandbox is not Sandbox.BWRAP or prepared.shell:
+            return ()
+        return () if lines.destroys or lines.kept or lines.unkept else gate.deleted(spec, touch, lines)
+
+    def own_line(self, call: ToolCall, surface: Surface) -> Prepared | ToolResult:
+        """A shell line of the user's own that runs with their rights, wherever the dials stand."""
+        from quintet.domain.input import own_lines  # most sessions have none
+
+        spec = self.specs.get(call.name)
+        if spec is None:
+            return refused(f"{call.name} is not installed here")
+        try:
+            arguments = spec.bind(call.arguments)
+            touch, lines = self._judged(spec.touch(arguments), contained=False)
+            rules = self.outside.rules()
+        except QuintetError as error:
+            return refused(str(error))
+        subject = subject_of(arguments, touch.lines)
+        decision = own_lines.decide(spec.name, touch, lines, rules, subject, self.terms.root, surface)
+        return Prepared(call, spec, arguments, touch, decision, own_line=True)
+
+    def _followed(self, touch: Touch) -> Touch:
+        """With where links lead that a tool would read in folders of the system."""
+        real = [self.outside.leads_to(path) for path in touch.reads if gate.may_be_shown(path)]
+        return structs.replace(touch, reads=tuple(dict.fromkeys((*touch.reads, *real)))) if real else touch
 
     def _masked(self, spec: ToolSpec, context: CallContext) -> str:
         """Why the tool is not there to be called now; empty if it is. The gate speaks for the dials."""
@@ -285,12 +337,15 @@ class Toolbox:
             return *self._judged(whole, fresh=False, contained=not outside), shell.grant
         return Touch(frozenset({Effect.DESTROY}), why=why, lines=touch.lines), NO_LINES, shell.grant
 
-    def revoked_shells(self, before: Axes, after: Axes, *, person: bool) -> list[tuple[ShellState, str]]:
+    def revoked_shells(
+        self, before: Axes, after: Axes, *, person: bool, rules: tuple[Rule, ...] = ()
+    ) -> list[tuple[ShellState, str]]:
         """The running shells that a turned dial takes the ground from, each with the reason."""
         found = []
         for shell in self.outside.shells():
             home = self.home(shell.call.name)
-            was, now = (self.prepare(shell.call, CallContext(axes, home), person=person) for axes in (before, after))
+            contexts = [CallContext(axes, home, rules=rules) for axes in (before, after)]
+            was, now = (self.prepare(shell.call, context, person=person) for context in contexts)
             if isinstance(was, ToolResult) or isinstance(now, ToolResult):
                 reason = next(result.content for result in (now, was) if isinstance(result, ToolResult))
                 found.append((shell, reason))
@@ -327,6 +382,7 @@ class Toolbox:
         of_call = {
             "call": prepared.call,
             "grant": prepared.decision.grant,
+            "own_line": prepared.own_line,
             "progress": progress,
             "turn": TurnPlace(
                 menu=self._manager(context),

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from quintet.domain.base import json_schema
 from quintet.domain.base.errors import ModelError, UsageError
-from quintet.domain.dials.axes import RunControl
+from quintet.domain.dials.axes import RunControl, Surface
 from quintet.domain.journal.describe import compacted, nothing_to_compact
 from quintet.domain.journal.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
 from quintet.domain.settings.hooks import HookPlace
@@ -25,6 +25,7 @@ from quintet.domain.turn.corrections import OF_REASONING, Correction, wrong
 from quintet.domain.turn.delivery import DeliveryState, Ruling
 from quintet.domain.turn.messages import EndStatus, Finish, ToolCall, Usage
 from quintet.domain.turn.reasoning import without
+from quintet.domain.turn.skipped import SkippedCall, held_up
 from quintet.domain.turn.stage_policy import Stage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.agents.workflow_run import WorkflowRun
@@ -102,21 +103,20 @@ class Turn:
                     checked = await self._check_delivery(ending)
                     if checked is None:
                         continue
-                    ending = structs.replace(ending, delivery=checked)
-                    if checked is DeliveryState.NEEDS_WORK and self._is_autonomous:
-                        if not self._goes_in_circles():
-                            self._correct(Correction.NEEDS_WORK, again=True)
-                            continue
-                        ending = structs.replace(ending, status=EndStatus.LIMIT, reason=NO_PROGRESS)
+                    if checked is DeliveryState.NEEDS_WORK and self._is_autonomous and not self._goes_in_circles():
+                        self._correct(Correction.NEEDS_WORK, again=True)
+                        continue
+                    ending = self._weighed(ending, checked)
                 if ending.status != EndStatus.DONE or not await self._held_back(ending):
                     return await self._reviewed(ending)
         except ModelError as error:
             return self.finished(EndStatus.FAILED, reason=error.message, error=error_info(error))
 
-    async def run_own(self, tool: str, arguments: str) -> TurnFinished:
-        """A person's own call: one, through the gate, no model."""
-        ran = await self._calls.own(ToolCall(self._core.ids.new("c"), tool, arguments))
-        result = self._journal.state.calls.last_result
+    async def run_own(self, tool: str, arguments: str, rights: Surface | None = None) -> TurnFinished:
+        """A person's own call: one, through the gate, no model; with `rights`, a line that they typed at a surface."""
+        call = ToolCall(self._core.ids.new("c"), tool, arguments)
+        ran = await (self._calls.own_line(call, rights) if rights else self._calls.own(call))
+        result = held_up(self.skipped) if self.skipped else self._journal.state.calls.last_result
         return self.finished(EndStatus.DONE, result) if ran else self.finished(EndStatus.BLOCKED, reason=result)
 
     async def compact(self, keep: str) -> TurnFinished:
@@ -224,11 +224,15 @@ class Turn:
             reply = await self._ask(stage)
             if reply.calls:
                 await self._calls.carry_out(reply.calls)
+                if self.skipped and not self._asker.staged:  # the offline rules know no other way
+                    return self._held_up(self.finished(EndStatus.BLOCKED))
                 if self._workflow:
                     self._workflow.arrive()
                 if ending := self._calls.take_ending():
                     if self._workflow and ending.ends == EndStatus.DONE and self._calls.ran[-1].tool == "complete":
                         self._workflow.complete(ending.answer)
+                    if ending.ends != EndStatus.DONE and self.skipped:
+                        return self._held_up(self.finished(EndStatus.BLOCKED, ending.answer))
                     if ending.ends != EndStatus.DONE:
                         return self._refused(EndStatus(ending.ends), ending.answer)
                     return self.finished(EndStatus.DONE, ending.answer)
@@ -282,17 +286,39 @@ class Turn:
 
     def _values(self) -> dict[str, str]:
         ran = self._calls.ran[-DONE_STEPS_SHOWN:]
-        done = "\n".join(f"- {call.tool} {call.about}: {call.status}" for call in ran) or NO_CALLS
+        lines = [f"- {call.tool} {call.about}: {call.status}" for call in ran]
+        lines += [f"- {call.tool} {call.line}: not run, nobody could approve it" for call in self.skipped]
+        done = "\n".join(lines) or NO_CALLS
         return {"user_input": self._text, "tool_summary": done, "last_step_outcome": self._outcome}
 
     # ── delivery
 
     def _is_checked(self) -> bool:
-        axes, checks = self._journal.state.axes, self._core.settings.runs.delivery_check
-        order = self._journal.state.turns.order
+        state = self._journal.state
+        axes, checks, order = state.axes, self._core.settings.runs.delivery_check, state.turns.order
         # The end of a workflow says that it is done; a plan is delivered when its pages can be read.
-        followed = self._workflow is not None or bool(order and order.kind == "plan")
-        return policy.is_agent(axes) and checks and self._asker.staged and not followed
+        planned = bool(order and order.kind == "plan")
+        if self.skipped:
+            return self._asker.staged and not planned and not (state.step and state.step.done)
+        return policy.is_agent(axes) and checks and self._asker.staged and not planned and self._workflow is None
+
+    @property
+    def skipped(self) -> list[SkippedCall]:
+        turn = self._journal.state.turns.open
+        return turn.skipped if turn else []
+
+    def _weighed(self, ending: TurnFinished, checked: DeliveryState) -> TurnFinished:
+        """The ending with what its delivery check came to."""
+        ending = structs.replace(ending, delivery=checked)
+        if checked is not DeliveryState.NEEDS_WORK:
+            return ending
+        if delivery.is_held_up(self._calls.ran, self.skipped):
+            return self._held_up(ending)
+        return structs.replace(ending, status=EndStatus.LIMIT, reason=NO_PROGRESS) if self._is_autonomous else ending
+
+    def _held_up(self, ending: TurnFinished) -> TurnFinished:
+        """The ending of a turn that could not do without a call that nobody could approve."""
+        return structs.replace(ending, status=EndStatus.BLOCKED, reason=held_up(self.skipped))
 
     async def _check_delivery(self, ending: TurnFinished) -> DeliveryState | None:
         """The authoritative state, from what the turn shows, or the model's word where that does not decide.
@@ -300,14 +326,15 @@ class Turn:
         None if the work was sent back for want of evidence; empty where there is nothing to deliver.
         """
         state = self._journal.state
-        judged = delivery.judge(state.axes, self._text, self._calls.ran, ending.answer)
+        judged = delivery.judge(state.axes, self._text, self._calls.ran, ending.answer, self.skipped)
         if judged.ruling is Ruling.NOT_CHECKED:
             return DeliveryState.UNCHECKED
         if judged.ruling is not Ruling.ASK:
             said, reason = DeliveryState(judged.ruling.upper()), judged.reason
         else:
             said, reason = await self._claimed()
-            missing = delivery.lacking(state.axes, self._calls.ran, f"{ending.answer}\n{reason}")
+            said_of_it = f"{ending.answer}\n{reason}"
+            missing = delivery.lacking(state.axes, self._calls.ran, said_of_it, self.skipped)
             if said is DeliveryState.DONE and missing:
                 if (Correction.NO_EVIDENCE, self._warming_up) not in self._corrected:
                     self._report(DeliveryState.NEEDS_WORK, missing)

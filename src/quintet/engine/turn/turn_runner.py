@@ -31,6 +31,10 @@ from quintet.engine.turn.model_request import LimitReached, error_info
 from quintet.engine.turn.turn import Turn
 
 T = TypeVar("T")
+WHICH_IMAGES = (
+    "Taken are PNG, JPEG, GIF and WebP files of at most 5 MB: of the project, or from elsewhere if you type, paste or "
+    "drop the path at the prompt of the process that runs the session."
+)
 
 
 class TurnWork(Struct, frozen=True):
@@ -45,6 +49,7 @@ class TurnWork(Struct, frozen=True):
     opening: tuple[Event, ...] = ()
     alone: bool = True  # a unit by itself; a turn of a cycle leaves its run and the dials to the cycle
     in_any_mode: bool = False  # what is ordered is done in every work mode
+    typed: bool = False  # it is a shell line that the person typed at this process's terminal
 
 
 class StepResult(Struct, Generic[T], frozen=True):
@@ -90,7 +95,9 @@ class Turns:
                 # The user turned the dial back, or dropped its turning.
                 why = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
                 return turn.finished(EndStatus.CANCELLED, reason=why), None
-            return await (turn.run_own(*work.own) if work.own else turn.run()), None
+            if work.own:
+                return await turn.run_own(*work.own, work.surface if work.typed else None), None
+            return await turn.run(), None
 
         return await self._run(work, carry)
 
@@ -173,16 +180,16 @@ class Turns:
         return found if found != self._state.conversation.seen else UNSET
 
     def _named_images(self, work: TurnWork) -> tuple[KeptImage, ...] | UnsetType:
-        """The pictures of the project that an input of the user's names."""
+        """The pictures that an input of the user's names."""
         keep = self._core.turn.keep_images
         paths = image_paths(work.text) if keep and work.submission and not work.own else ()
-        kept = keep(paths) if keep and paths else ()
+        kept = keep(paths, work.submission) if keep and paths else ()
         shown = [path for path, image in zip(paths, kept, strict=True) if image]
         missed = [path for path, image in zip(paths, kept, strict=True) if not image]
         if shown:
             self._journal.post(Noticed(level="info", code="IMAGE", text=f"shown to the model: {listed(shown)}"))
         if missed:
-            text = f"not shown to the model, for it is no picture of the project: {listed(missed)}"
+            text = f"not shown to the model: {listed(missed)}. {WHICH_IMAGES}"
             self._journal.post(Noticed(level="warning", code="IMAGE", text=text))
         return tuple(image for image in kept if image) or UNSET
 

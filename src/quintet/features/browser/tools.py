@@ -16,7 +16,7 @@ from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.private_hosts import file_named, whole
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.turn.tool_spec import ToolResult, Touch
+from quintet.domain.turn.tool_spec import Outward, ToolResult, Touch
 from quintet.features.browser.page_view import changes
 from quintet.features.browser.values import HERE, Direction, Seen, Target, Upload
 from quintet.tools.declare import tool
@@ -40,7 +40,7 @@ def _looking(arguments: dict[str, Any]) -> Touch:
 
 
 def _telling(arguments: dict[str, Any]) -> Touch:
-    return Touch(LOOKING, tells=True)
+    return Touch(LOOKING, outward=Outward(tells=True))
 
 
 def _acting(arguments: dict[str, Any]) -> Touch:
@@ -51,10 +51,12 @@ def _address(arguments: dict[str, Any]) -> Touch:
     """A file: address is a path that is read; the gate keeps it inside the project."""
     path = file_named(arguments["url"])
     if path and arguments["network"]:
-        return Touch(LOOKING | {Effect.READ}, reads=(path,), addresses=(f"file:{path}",))
+        return Touch(LOOKING | {Effect.READ}, reads=(path,), outward=Outward((f"file:{path}",)))
     if path:
         return Touch(frozenset({Effect.READ}), reads=(path,))
-    return Touch(LOOKING, addresses=() if arguments["url"].strip() == "about:blank" else (whole(arguments["url"]),))
+    if arguments["url"].strip() == "about:blank":
+        return Touch(LOOKING)
+    return Touch(LOOKING, outward=Outward((whole(arguments["url"]),)))
 
 
 def _files(arguments: dict[str, Any]) -> Touch:

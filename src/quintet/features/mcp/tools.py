@@ -16,7 +16,7 @@ from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.known_addresses import TEMPLATE
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.messages import KeptImage
-from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
+from quintet.domain.turn.tool_spec import CallStatus, Outward, ToolResult, Touch
 from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpTool
 from quintet.tools.declare import tool
 from quintet.tools.files import kept
@@ -37,7 +37,9 @@ def _touch(arguments: dict[str, Any]) -> Touch:
         return Touch(frozenset())
     server = arguments.get("server") or ""
     if arguments["command"] == "read_resource":  # one that the server did not list is composed: known_resources
-        return Touch(frozenset({Effect.FETCH}), server=server, resource=arguments.get("resource_uri") or "")
+        return Touch(
+            frozenset({Effect.FETCH}), server=server, outward=Outward(resource=arguments.get("resource_uri") or "")
+        )
     if arguments["command"] != "call_tool":
         return Touch(frozenset({Effect.FETCH}), server=server)
     return Touch(frozenset({Effect.NETWORK}), asks="what a server's tool does is up to the server")

@@ -10,7 +10,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
+from quintet.domain.turn.tool_spec import CallStatus, Outward, ToolResult, Touch
 from quintet.features.web_search.values import Page, Sought, WebResult
 from quintet.tools.declare import tool
 from quintet.tools.files import kept
@@ -74,7 +74,7 @@ def _result(found: WebResult) -> str:
 
 
 def _pages(arguments: dict[str, Any]) -> Touch:
-    return Touch(frozenset({Effect.FETCH}), addresses=_wanted(arguments["urls"]))
+    return Touch(frozenset({Effect.FETCH}), outward=Outward(_wanted(arguments["urls"])))
 
 
 def _wanted(urls: tuple[str, ...]) -> tuple[str, ...]:

@@ -271,10 +271,6 @@ class TerminalUi(KeyedUi):
 
     # ── in
 
-    @on(Prompt.Submitted)
-    async def _submitted(self, event: Prompt.Submitted) -> None:
-        await self.enter(event.text)
-
     @on(Prompt.SearchWanted)
     def _search_wanted(self, event: Prompt.SearchWanted) -> None:
         self.run_worker(self.dialogs.past_input(event.past, event.typed))

@@ -49,6 +49,7 @@ class TuiContext(Struct):
     under_way: Callable[[], UnderWay] = UnderWay  # what is stored of the project's work
     at_hand: PromptSources | None = None  # files, past inputs and the like for the prompt and the pickers
     trust: TrustAsked | None = None
+    at_terminal: bool = False  # keys come from this process's own terminal
     log_crash: Callable[[BaseException], None] = lambda error: None
 
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import on
 from textual.app import App, ComposeResult
 from textual.binding import BindingsMap
 from textual.filter import LineFilter, NoColor
@@ -21,10 +22,13 @@ from textual.widgets import Static
 
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AXIS_FIELDS, AXIS_WORDS, Axes, parse_axis
+from quintet.domain.input.own_lines import ELSEWHERE, OwnLineWay, own_line_way
+from quintet.domain.input.provenance import NOT_TYPED, Provenance
 from quintet.domain.input.slash_line import command_name
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line
 from quintet.domain.journal.state import SessionState
+from quintet.domain.permission.answers import NO
 from quintet.domain.settings.screen import THEMES, keys_of, spelled
 from quintet.domain.settings.tables import Tables
 from quintet.domain.tasks import board
@@ -35,7 +39,7 @@ from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import BoardView, TuiContext
 from quintet.surfaces.tui.prompt.prompt import Prompt
-from quintet.surfaces.tui.prompt.question_panel import NO, QuestionPanel
+from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 from quintet.surfaces.tui.transcript.find_bar import FindBar
 from quintet.surfaces.tui.transcript.scrollback import PAGE, Scrollback
 from quintet.surfaces.tui.transcript.transcript import Transcript
@@ -283,6 +287,14 @@ class KeyedUi(App[int]):
         else:
             self.focus_prompt()
 
+    def action_focus_next(self) -> None:
+        """Tab: from the prompt to a question that waits, as it says itself."""
+        panel = self.query_one(QuestionPanel)
+        if panel.asked and any(prompt.has_focus_within for prompt in self.query(Prompt)):
+            panel.focus()
+        else:
+            super().action_focus_next()
+
     def do_find(self) -> None:
         self.query_one(FindBar).open()
 
@@ -317,12 +329,15 @@ class KeyedUi(App[int]):
 
     # ── what these methods use
 
-    async def submit(self, body: p.Submission) -> str:
-        """Give a submission to the session; if that fails, note the error and return an empty id."""
+    async def submit(self, body: p.Submission, *, typed: bool = False, by_hand: str = "") -> str:
+        """Give a submission to the session; if that fails, note the error and return an empty id.
+
+        `typed`: the user typed it here, or confirmed it. `by_hand`: what of it they typed, pasted or dropped.
+        """
         if self.session is None:
             return ""
         try:
-            submission = await self.session.submit(body)
+            submission = await self.session.submit(body, typed=typed, by_hand=by_hand)
         except QuintetError as error:
             self.note(str(error), "error")
             return ""
@@ -330,8 +345,12 @@ class KeyedUi(App[int]):
             self.own.add(submission)
         return submission
 
-    async def enter(self, text: str) -> None:
-        """What a person typed and sent."""
+    @on(Prompt.Submitted)
+    async def _submitted(self, event: Prompt.Submitted) -> None:
+        await self.enter(event.text, event.provenance, event.seen)
+
+    async def enter(self, text: str, provenance: Provenance = NOT_TYPED, seen: str = "") -> None:
+        """What a person sent, typed or not; `seen` is what of it they saw, without folded pastes."""
         self.query_one(Scrollback).to_end()
         words = text.split()
         if not words and self.state.runs.agent is None:
@@ -339,8 +358,27 @@ class KeyedUi(App[int]):
         opens = self.OPENS.get(command_name(text) or "") if len(words) == 1 else None
         if opens:
             await self.act(opens)
-        elif not await self.submit(p.Say(text=text)) and self.session:
-            self.prompt.give_back(text)  # it was not submitted: keep it
+            return
+        match self._way(text, provenance):
+            case OwnLineWay.CONFIRM:
+                self.run_worker(self.dialogs.own_line(text, provenance))
+            case OwnLineWay.ELSEWHERE:
+                self.note(ELSEWHERE)
+                await self.send(text)
+            case way:
+                await self.send(text, typed=way is OwnLineWay.DIRECT, by_hand=seen)
+
+    def _way(self, text: str, provenance: Provenance) -> OwnLineWay:
+        session = self.session
+        if session is None:
+            return OwnLineWay.INPUT
+        direct, here = session.settings.prompt.own_lines == "direct", session.owned_here
+        return own_line_way(text, provenance, at_terminal=self.context.at_terminal, direct=direct, owned_here=here)
+
+    async def send(self, text: str, *, typed: bool = False, by_hand: str = "") -> None:
+        """Submit an input, or keep it in the prompt."""
+        if not await self.submit(p.Say(text=text), typed=typed, by_hand=by_hand) and self.session:
+            self.prompt.give_back(text)
 
     async def begin_command(self, usage: str) -> None:
         """Put the beginning of a command into the prompt; one that wants nothing more is sent."""

@@ -1,6 +1,7 @@
 """A question of the screen's own, however long what it is about: the choices stay in sight."""
 
 import asyncio
+import time
 
 import pytest
 from textual.app import App
@@ -59,6 +60,12 @@ def test_what_is_asked_and_the_choices_are_in_sight_and_the_rest_is_a_key_away(
                 assert "[y] trust this folder" in text and "[n] not now" in text
                 if cut:
                     assert "x│" in text.replace(" ", "") or "new│" in text.replace(" ", "") or "[d] all of it" in text
+            screen = app.screen
+            assert isinstance(screen, AskScreen)
+            screen._since = time.monotonic()  # this moment, however slow the machine is
+            await press("y")
+            assert answers == []
+            screen._since = 0.0
             await press("y")
 
     asyncio.run(use())

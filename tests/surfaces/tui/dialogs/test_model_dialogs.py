@@ -1,5 +1,6 @@
 """Connecting a model on the screen: what was found on one key, the model picker, and the dialogue that adds one."""
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
@@ -13,6 +14,7 @@ from quintet.app.open import open_session
 from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, Surface, WorkMode
 from quintet.engine.session.session import Session
+from quintet.surfaces.tui.dialogs import ask
 from quintet.surfaces.tui.dialogs.ask_text import AskText
 from quintet.surfaces.tui.dialogs.model_dialogs import ADD, ListedPicker, PresetPicker
 from tests.loopback import Server
@@ -71,6 +73,25 @@ def test_the_first_screen_offers_a_key_that_was_found_and_one_key_uses_it(
 
     at_screen(repo, script, first_keys=(f"sends your key to 127.0.0.1:{anthropic.port}", "1"))
     assert 'smart = "anthropic"' in settings_text()
+
+
+def test_a_key_hit_before_the_offer_could_be_read_sends_nothing_anywhere(
+    repo: Path, anthropic: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    monkeypatch.setattr(ask, "GUARD_SECONDS", math.inf)  # however slow the machine is, it is too soon
+
+    async def script(person: Person) -> None:
+        assert anthropic.asked == []
+        assert settings_text() == ""
+
+    async def too_soon(person: Person) -> None:
+        await person.sees("sends your key")
+        await person.press("1", "n", "1")
+        await person.sees("sends your key")
+        await person.press("escape")
+
+    at_screen(repo, script, first=too_soon)
 
 
 def test_the_first_screen_offers_an_ollama_and_one_key_uses_it(repo: Path, ollama: Server) -> None:

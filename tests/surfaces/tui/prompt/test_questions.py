@@ -39,7 +39,7 @@ def test_a_no_can_say_why_and_the_model_hears_it(repo: Path) -> None:
         await person.type("rename it")
         await person.asked()
         await person.press("d")
-        await person.sees("arguments", "old_string")
+        await person.sees("Arguments", "old_string")
         await person.press("e")
         await person.press(*"not that one", "enter")
         await person.rests()
@@ -62,7 +62,8 @@ def test_an_answer_is_not_taken_from_what_was_being_typed(repo: Path) -> None:
     watch(repo, script, [READ], [EDIT], "Renamed.")
 
 
-def test_a_question_does_not_take_the_keyboard_from_a_half_typed_line(repo: Path) -> None:
+@pytest.mark.parametrize("key", ["f8", "tab"])
+def test_a_question_does_not_take_the_keyboard_from_a_half_typed_line(repo: Path, key: str) -> None:
     at_screen: list[Person] = []
 
     def while_something_is_typed(request: object) -> list[object]:
@@ -75,8 +76,8 @@ def test_a_question_does_not_take_the_keyboard_from_a_half_typed_line(repo: Path
         await person.asked()
         await person.press("n", "e")
         assert person.ui.typed == "half a line"
-        await person.sees("F8 to answer")
-        await person.press("f8")
+        await person.sees("Tab or F8 to answer")
+        await person.press(key)
         await person.press("n")
         await person.rests()
         assert person.ui.typed == "half a line"
@@ -134,7 +135,7 @@ def test_always_becomes_a_rule_where_it_may(repo: Path) -> None:
         await person.type("/mode build --permission-profile restricted")
         await person.type("do it")
         await person.asked()
-        await person.sees("[a] always here")
+        await person.sees("[a] always here: this line")
         await person.press("a")
         await person.rests()
         assert person.ui.session
@@ -143,11 +144,26 @@ def test_always_becomes_a_rule_where_it_may(repo: Path) -> None:
     watch(repo, script, [BASH], "Done.")
 
 
+def test_an_answer_that_turns_a_dial_is_chosen_and_then_taken(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("rename it")
+        await person.asked()
+        await person.wait(lambda: person.question.has_focus, "focus")
+        await person.press("b")
+        await person.sees("Enter takes it")
+        assert not changed(repo) and person.question.asked
+        await person.press("enter")
+        await person.rests()
+        assert changed(repo) and person.ui.state.axes.work_mode == "build"
+
+    watch(repo, script, [READ], [EDIT], "Renamed.")
+
+
 def test_what_is_published_cannot_be_always(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.type("! git push --force")
         await person.asked()
-        await person.sees("(publish cannot be always)")
+        await person.sees("(publish needs approval each time)")
         assert "[a]" not in person.text
         await person.press("n")
         await person.rests()

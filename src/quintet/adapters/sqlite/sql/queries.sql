@@ -49,6 +49,10 @@ SELECT max(at) FROM journal WHERE seq = ?
 SELECT session, seq, at, version, data FROM journal
 WHERE type IN (SELECT value FROM json_each(?)) ORDER BY seq
 
+-- name: rules_used
+SELECT json_extract(data, '$.rule'), max(at), count(*) FROM journal
+WHERE type = 'call_decided' AND json_extract(data, '$.rule') <> '' GROUP BY 1
+
 -- name: event_by_seq
 SELECT session, seq, at, version, data FROM journal WHERE seq = ?
 

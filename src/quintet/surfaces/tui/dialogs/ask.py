@@ -1,11 +1,18 @@
 """A question of the screen's own, with a few choices: each has a key, and Esc is the last of them.
 
+A key that was hit before the question could be read answers nothing.
+
 What is asked comes first, then what it is about and how that has changed, cut to the screen with a count of the rest:
 the choices are always in sight. `d` shows all of it, to be scrolled.
+
+A question about something that was pasted `settles` first: keys that come with the paste, or as fast, are no answer.
+It shows all of it from the start.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -22,7 +29,9 @@ from quintet.surfaces.tui.transcript.rows import Row, clean, fitted, lines_of, p
 AROUND = 4  # columns of border and padding
 BORDERS = 2
 LEAST_ROWS = 3
+GUARD_SECONDS = 0.4  # a key that comes sooner was not meant for this question
 DETAILS = "d"
+SETTLE_SECONDS = 0.3  # without a key, before one is an answer
 SCROLLS = {"up": -1, "k": -1, "down": 1, "j": 1}
 
 
@@ -36,16 +45,26 @@ class AskScreen(ModalScreen[str]):
     """
 
     def __init__(
-        self, title: str, text: str, choices: Sequence[Choice], listed: Sequence[str] = (), changed: Sequence[str] = ()
+        self,
+        title: str,
+        text: str,
+        choices: Sequence[Choice],
+        listed: Sequence[str] = (),
+        changed: Sequence[str] = (),
+        *,
+        settles: bool = False,
     ) -> None:
         super().__init__()
+        self._settles = settles
+        self._last_key = time.monotonic()
         self._title = title
         self._about = lines_of(text)
         self._listed = [clean(line) for line in listed]
         self._changed = [clean(line) for line in changed]
         self._choices = choices
-        self._whole = False
+        self._whole = settles
         self._folds = False  # something is cut
+        self._since = math.inf  # when it was shown, or a key came too soon
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
@@ -56,6 +75,7 @@ class AskScreen(ModalScreen[str]):
 
     def on_mount(self) -> None:
         self._draw()
+        self._since = time.monotonic()
 
     def on_resize(self) -> None:
         self._draw()
@@ -98,11 +118,17 @@ class AskScreen(ModalScreen[str]):
         if not self.is_current:  # answered already: the rest of a burst of keys
             return
         key = "escape" if event.key == "escape" else (event.character or "").lower()
+        early, self._last_key = event.time - self._last_key < SETTLE_SECONDS, event.time
+        if self._settles and early and key != "escape":
+            return
         scroll = self.query_one(VerticalScroll)
         if key == "escape":
             self.dismiss(self._choices[-1].key)
         elif key in {choice.key for choice in self._choices}:
-            self.dismiss(key)
+            if time.monotonic() - self._since < GUARD_SECONDS:
+                self._since = time.monotonic()  # probably typed before the question was there to be read
+            else:
+                self.dismiss(key)
         elif key == DETAILS:
             self._whole = not self._whole
             self._draw()

@@ -7,6 +7,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.safe_text import exactly as shown
+from quintet.domain.input.own_lines import ASKED
+from quintet.domain.input.provenance import Provenance, TextSource
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal.protocol import Choice, Say
 from quintet.domain.models.connecting import ModelOffer
@@ -25,6 +28,7 @@ from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 if TYPE_CHECKING:
     from quintet.surfaces.tui.keys import KeyedUi
 
+OWN_LINE = (Choice("y", "yes"), Choice("s", "in the sandbox"), Choice("n", "no"))
 TRUST = (Choice("y", "trust this folder"), Choice("n", "not now"))
 
 
@@ -35,6 +39,18 @@ class Dialogs:
     async def trust(self, asked: TrustAsked) -> None:
         answer = await self._ui.push_screen_wait(AskScreen("trust", asked.about, TRUST, asked.listed, asked.changed))
         asked.decide(answer == "y")
+
+    async def own_line(self, text: str, provenance: Provenance) -> None:
+        """A line that was not typed here: with the user's rights, in the sandbox, or not at all."""
+        about = f"{ASKED}\nIt was {provenance.described()}, not typed here key by key."
+        asking = AskScreen("your own line", about, OWN_LINE, [shown(line) for line in text.split("\n")], settles=True)
+        match await self._ui.push_screen_wait(asking):
+            case "y":
+                await self._ui.send(text, typed=True)
+            case "s":
+                await self._ui.send(text)
+            case _:
+                self._ui.prompt.give_back(text)
 
     def keys(self) -> None:
         self._ui.push_screen(KeySheet([(keys, about) for _, keys, about in self._ui.key_list() if keys]))
@@ -128,7 +144,7 @@ class Dialogs:
 
     async def past_input(self, past: list[str], typed: str) -> None:
         if picked := await self._picked(pickers.HistoryPicker(past, typed)):
-            self._ui.prompt.give_back(picked.id)
+            self._ui.prompt.give_back(picked.id, TextSource.RECALLED)
 
     async def _enter(self, command: str, *words: str) -> None:
         await self._ui.submit(Say(text=format_command(CommandLine(command, words))))

@@ -8,9 +8,11 @@ its menu, and a digit takes the item of that number.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from msgspec import Struct
 from textual.timer import Timer
+from textual.widgets import TextArea
 
 from quintet.domain.agents.agent import Agent, visible_menu
 from quintet.domain.input.at_file import AtToken, at_token, completed
@@ -18,7 +20,6 @@ from quintet.domain.input.slash_line import Hint, hints
 from quintet.domain.ports.prompt import FileFinder
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.popup import MOST_ROWS, Popup, PopupRow, PopupState
-from quintet.surfaces.tui.prompt.text_area import PromptArea
 
 DEBOUNCE_SECONDS = 0.05
 AGENT_SECONDS = 1.0  # how old the agent of another process's session may be
@@ -37,8 +38,11 @@ class Completion(Struct, frozen=True):
 
 
 class Completions:
-    def __init__(self, area: PromptArea, popup: Popup, session: Session, finder: FileFinder | None) -> None:
+    def __init__(
+        self, area: TextArea, put: Callable[[str], None], popup: Popup, session: Session, finder: FileFinder | None
+    ) -> None:
         self._area = area
+        self._put = put  # another text into it
         self._popup = popup
         self._session = session
         self._finder = finder
@@ -102,7 +106,7 @@ class Completions:
         self.ready = submit and (offer.ready or whole)
         if not offer.path:
             self._quiet = offer.text if offer.ready else None
-            self._area.put(offer.text)
+            self._put(offer.text)
             return
         row, column = self._area.cursor_location
         line = self._area.document[row]

@@ -22,8 +22,9 @@ from textual.widgets import Input, Static
 
 from quintet.domain.base.safe_text import exactly
 from quintet.domain.journal import protocol as p
+from quintet.domain.permission.answers import ALWAYS, FEEDBACK, LASTING, NO, TURNING
 from quintet.domain.permission.effects import Effect
-from quintet.domain.permission.question import split_detail
+from quintet.domain.permission.question import labelled, split_detail
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import Row, Span, clean, side_by_side, wrap
 
@@ -31,10 +32,11 @@ GUARD_SECONDS = 0.4
 FEW_LINES = 8  # of detail, until more are wanted
 BORDERS = 2
 HEAD_ROWS = 2  # of the screen, above what shares it; the style says 70% of the rest
+LEFT_OUT = ("Dials", "Always", "Session")  # in this order, where there is no room: header and choices say it too
 LEAST_ROWS = 2  # of the text that is asked about
 MOST_OWN_ROWS = 3  # of one line of Quintet's own, which may quote a model
-NO = "n"
-_NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.DESTROY, Effect.PUBLISH})
+CHOSEN_FIRST = (LASTING | TURNING) - {ALWAYS}  # a key chooses, Enter takes: what lasts is not to begin a typed word
+_NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.PUBLISH})
 _DIFF = {"+ ": "success", "- ": "error"}
 _LABEL = re.compile(r"[+-] |\S+( \S+)?  +")  # the later rows of a long line are indented by it
 
@@ -70,7 +72,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def compose(self) -> ComposeResult:
         yield Static(id="detail")
-        yield Input(placeholder="why not? Enter sends it, Esc goes back", id="reason", compact=True)
+        yield Input(placeholder="What should it do instead? Enter sends it, Esc goes back", id="reason", compact=True)
         yield Static(id="choices")
 
     def ask(self, asked: p.QuestionAsked, decided: Sequence[p.CallDecided]) -> None:
@@ -100,10 +102,11 @@ class QuestionPanel(Vertical, can_focus=True):
         self.border_title = Text(clean(exactly(self.asked.text.partition("\n")[0])), style(self.theme_name, "bold"))
         own, rest = self._lines()
         width = max(self.content_size.width, 1)
-        rows = [row for line in own for row in self._rows(line, width, MOST_OWN_ROWS)]
         choices = self._choices(width)
         most = max((self.screen.size.height - HEAD_ROWS) * 7 // 10 - len(choices) - BORDERS, LEAST_ROWS)
-        room, hidden = max(min(FEW_LINES, most - 1) - len(rows), LEAST_ROWS), 0
+        rows = self._own_rows(own, width, most - LEAST_ROWS - 1)
+        least = LEAST_ROWS if len(rows) + LEAST_ROWS < most else 1
+        room, hidden = max(min(FEW_LINES, most - 1) - len(rows), least), 0
         for number, line in enumerate(rest):
             made = self._rows(line, width, room)
             if not self._whole and room < len(made):
@@ -119,6 +122,15 @@ class QuestionPanel(Vertical, can_focus=True):
         detail.styles.max_height = most  # so that the choices stay visible
         detail.update(self._text(rows))
         self.query_one("#choices", Static).update(self._text(choices))
+
+    def _own_rows(self, own: list[tuple[str, str]], width: int, most: int) -> list[Row]:
+        """What Quintet says of it; on a small screen without what stands elsewhere too, until all is wanted."""
+        for label in (None, *LEFT_OUT):
+            own = [line for line in own if self._whole or label is None or not line[0].startswith(f"{label} ")]
+            rows = [row for line in own for row in self._rows(line, width, MOST_OWN_ROWS)]
+            if len(rows) <= most:
+                break
+        return rows
 
     def _rows(self, line: tuple[str, str], width: int, most: int) -> list[Row]:
         """A line as rows, the later ones behind its label; until all is wanted, not more than `most` of them."""
@@ -146,15 +158,16 @@ class QuestionPanel(Vertical, can_focus=True):
         rest = [(clean(exactly(line)), "") for line in more.split("\n")] if more else []
         rest += [(clean(line), _DIFF.get(line[:2], "")) for line in written]
         if self._whole:
-            rest += [(f"arguments  {clean(decided.arguments)}", "dim") for decided in self._decided]
+            rest += [(labelled("Arguments", clean(decided.arguments)), "dim") for decided in self._decided]
         return own, rest
 
     def _choices(self, width: int) -> list[Row]:
         """The choices side by side, as many in a row as fit."""
         assert self.asked
         choices = [(choice.key, choice.label) for choice in self.asked.choices]
-        if self._approval and any(key == NO for key, _ in choices):
-            choices.append(("e", "no, and say why"))
+        keys = [key for key, _ in choices]
+        if self._approval and NO in keys and FEEDBACK not in keys:  # one that an older version asked
+            choices.append((FEEDBACK, "no, with feedback"))
         if self._approval:
             choices.append(("d", "fewer details" if self._whole else "details"))
         items: list[list[Span]] = []
@@ -164,7 +177,9 @@ class QuestionPanel(Vertical, can_focus=True):
         if self._approval and not any(choice.key == "a" for choice in self.asked.choices):
             never = [effect for decided in self._decided for effect in decided.effects if effect in _NEVER_ALWAYS]
             if never:
-                items.append([(f"({never[-1]} cannot be always)", "dim")])
+                items.append([(f"({never[-1]} needs approval each time)", "dim")])
+        if self._chosen >= 0 and self.has_focus:
+            items.append([("Enter takes it", "dim")])
         if not self.has_focus and not self.query_one(Input).has_focus:
             items.append([("Tab or F8 to answer", "dim")])
         return side_by_side(items, width, "   ")
@@ -191,15 +206,18 @@ class QuestionPanel(Vertical, can_focus=True):
         key = (event.character or "").lower()
         if time.monotonic() - self._since < GUARD_SECONDS:
             key = ""  # probably part of a text that is being typed
-        if key in {choice.key for choice in self.asked.choices}:
-            self._answer(key)
-        elif self._approval and key == "e":
+        if self._approval and key == FEEDBACK:
             self._reason(True)
+        elif self._approval and key in CHOSEN_FIRST and key in (keys := [c.key for c in self.asked.choices]):
+            self._chosen = keys.index(key)
+            self.draw()
+        elif key in {choice.key for choice in self.asked.choices}:
+            self._answer(key)
         elif key == " " or (self._approval and key == "d"):
             self._whole = not self._whole
             self.draw()
         else:
-            self._since = time.monotonic()
+            self._since, self._chosen = time.monotonic(), -1
             return
         event.stop()
 
@@ -210,7 +228,11 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def action_take(self) -> None:
         if self.asked and 0 <= self._chosen < len(self.asked.choices):
-            self._answer(self.asked.choices[self._chosen].key)
+            key = self.asked.choices[self._chosen].key
+            if self._approval and key == FEEDBACK:
+                self._reason(True)
+            else:
+                self._answer(key)
 
     def _reason(self, wanted: bool) -> None:
         reason = self.query_one(Input)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from quintet.domain.base.safe_text import brief, visible
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import QUIET, Line, RepeatFilter, describe
+from quintet.domain.journal.describe import QUIET, Line, RepeatFilter, describe, with_rights
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn import reasoning
 from quintet.domain.turn.tool_spec import CallStatus
@@ -111,7 +111,9 @@ class Transcript:
             case p.ModelReplied():
                 self._replied(event)
             case p.ToolStarted() if event.tool not in QUIET:
-                call = self._calls[event.call] = CallBlock(event.tool, brief(event.arguments, 400))
+                call = self._calls[event.call] = CallBlock(
+                    event.tool, f"{brief(event.arguments, 400)}{with_rights(event)}"
+                )
                 self._add(call)
                 self._unit.append(call)
             case p.ToolFinished() if event.call in self._calls:
