@@ -222,12 +222,12 @@ def _case(
         return _Case(spec, touch, lines, axes, terms, effects)
     rest = effects - _DELETES
     rest |= ({Effect.EDIT} if deletes else _NOTHING) | ({Effect.EXECUTE} if lines.opaque else _NOTHING)
-    if lines.opaque and (unread := _unread(spec, touch, lines, terms, rest)):
+    if lines.opaque and (unread := _unread(spec, touch, terms, rest)):
         return _Case(spec, touch, lines, axes, terms, effects, unread=unread)
     return _Case(spec, touch, lines, axes, terms, rest)
 
 
-def _unread(spec: ToolSpec, touch: Touch, lines: JudgedLines, terms: Terms, effects: frozenset[Effect]) -> str:
+def _unread(spec: ToolSpec, touch: Touch, terms: Terms, effects: frozenset[Effect]) -> str:
     """Why code that nobody read is not bounded by the project; empty if it gets that and nothing else."""
     if effects - READING - {Effect.EDIT} - RUNNING:
         return "with more than the project to work with it could do anything"
@@ -236,8 +236,6 @@ def _unread(spec: ToolSpec, touch: Touch, lines: JudgedLines, terms: Terms, effe
     denies = [rule for rule in terms.rules if rule.verdict == "deny" and rule.tool in (ANY, spec.name)]
     if rule := next((rule for rule in denies if rule.project in ("", terms.root)), None):
         return f"it could hide what your rule {rule.id} denies"
-    if terms.expose and granted(touch.effects, lines.commands, exposures(terms.expose)):
-        return "it would be given a secret"
     return ""
 
 

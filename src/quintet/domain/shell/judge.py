@@ -6,7 +6,7 @@ in a few words. What is not read here is opaque, what is not understood too. Pur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct, structs
 
@@ -87,7 +87,8 @@ def with_lines(
         deletes=tuple(dict.fromkeys(path for one in meant for path in one.deletes)),
         destroys=any(
             one.destroys or (one.mixes and _unordered(line)) for one, line in zip(meant, touch.lines, strict=True)
-        ),
+        )
+        or _deletes_late(meant),
         simple=meant[0].simple if len(meant) == 1 else (),
     )
 
@@ -98,6 +99,12 @@ _UNORDERED = regex(r"(?<![|&>])[|&](?![|&>])|\b(?:for|while|until|select|functio
 def _unordered(line: str) -> bool:
     """Whether what stands behind a deletion may run beside it, or before it once more."""
     return _UNORDERED.search(line) is not None
+
+
+def _deletes_late(meant: Sequence[JudgedLine]) -> bool:
+    """Whether a line deletes what one before it may have made or moved."""
+    changed = [bool(one.effects - {Effect.READ, Effect.DESTROY}) or one.opaque for one in meant]
+    return any(one.deletes and any(changed[:place]) for place, one in enumerate(meant))
 
 
 def _in_tmp(path: str) -> bool:
