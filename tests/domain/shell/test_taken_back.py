@@ -246,3 +246,12 @@ def test_what_comes_after_a_deletion_does_not_matter(line: str) -> None:
 )
 def test_a_simple_line_is_one_command_with_its_words(line: str, words: list[str]) -> None:
     assert list(meant(line)[1].simple) == words
+
+
+def test_what_is_deleted_may_not_have_been_moved_by_an_earlier_line_of_the_same_call() -> None:
+    def lines(*given: str) -> JudgedLines:
+        return with_lines(Touch(frozenset(), lines=given), PARSE)[1]
+
+    assert lines("mv ign q", "rm -r q").destroys and lines("python3 -c x", "rm q").destroys
+    assert not lines("ls", "rm q").destroys and not lines("rm q", "mv a q").destroys
+    assert not lines("rm a", "rm b").destroys
