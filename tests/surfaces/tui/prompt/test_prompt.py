@@ -250,3 +250,13 @@ def test_a_folder_that_cannot_be_written_is_said_once_and_nothing_is_lost(repo: 
         assert len(typist.app._notifications) == 1
 
     run(scenario())
+
+
+def test_the_prompt_can_be_drawn_before_its_styles_are_there() -> None:
+    """What was just mounted has none, if a busy machine draws the screen first."""
+    from textual.geometry import Region
+
+    from quintet.surfaces.tui.prompt.prompt import PromptArea
+
+    area = PromptArea(lambda event: False, lambda: None)
+    assert [strip.text for strip in area.render_lines(Region(0, 0, 8, 2))] == [" " * 8] * 2

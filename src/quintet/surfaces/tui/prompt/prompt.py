@@ -14,7 +14,9 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Region
 from textual.message import Message
+from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import Static, TextArea
 from textual.widgets.text_area import Edit, EditResult
@@ -80,6 +82,12 @@ class PromptArea(TextArea, inherit_bindings=False):
         self._submit = submit  # called at once: later keys belong to the next input
         self._submits = ("enter", *SUBMIT_KEYS) if enter_submits else ("ctrl+d", *SUBMIT_KEYS)
         self._rapid: RapidKeys | None = RapidKeys() if rapid else None
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """On a busy machine a screen may be drawn before the styles of what was just mounted are there."""
+        if not self._component_styles:
+            return [Strip.blank(crop.width)] * crop.height
+        return super().render_lines(crop)
 
     async def _on_key(self, event: events.Key) -> None:
         typed = event.is_printable or event.key in ("enter", "tab", "ctrl+j")
