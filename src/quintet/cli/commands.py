@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from argparse import ArgumentParser, Namespace
 
 from quintet import __version__
@@ -18,6 +20,7 @@ commands:
   quintet -p "…"              one headless turn, the answer on stdout (- or nothing: read stdin)
   quintet headless "…"        the same, by its long name
   quintet flow "…"|FILE       plan, execute and verify (also: headless autonomous "…")
+  quintet FILE                a session that begins with planning what the file says
   quintet tour                a minute's tour on a small repository
   quintet status              where this project's newest session stands
   quintet sessions list | show ID [--events] | fork ID | purge ID
@@ -88,6 +91,8 @@ def dispatch(arguments: list[str]) -> int:
     if not name:
         return _run(_main_parser().parse_args(arguments))
     command = find(name)
+    if command is None and os.path.isfile(name):
+        return _with_file(name, arguments[1:])
     if command is None:
         raise UsageError(
             f"{name} is not a command.{did_you_mean(name, names())}",
@@ -152,6 +157,17 @@ def headless(arguments: list[str]) -> int:
     parser.add_argument("text", nargs="?", default="-", help="the input; - or nothing reads stdin")
     _session_flags(parser)
     return _run(parser.parse_args(arguments))
+
+
+def _with_file(path: str, arguments: list[str]) -> int:
+    """A session that begins with what a file says is to be done; with nobody at a terminal, `quintet flow FILE`."""
+    if not sys.stdin or not sys.stdin.isatty():
+        return int(load("cli.flow:flow")([path, *arguments]))
+    parsed = _main_parser().parse_args(arguments)
+    if parsed.text is not None:
+        raise UsageError(f"{path} says what is to be done, and so does -p: give one of them")
+    parsed.first = load("cli.flow:line_of")(path)
+    return _run(parsed)
 
 
 def _run(parsed: Namespace) -> int:

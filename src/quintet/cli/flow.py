@@ -12,6 +12,8 @@ from quintet.app.open import open_session
 from quintet.cli.parsing import dial_flags, make_parser, turned
 from quintet.domain.base.errors import UsageError
 from quintet.domain.dials.axes import Surface
+from quintet.domain.journal.cycle_state import CycleState
+from quintet.domain.tasks.request_split import file_named, names_a_page
 from quintet.surfaces.headless import Headless
 
 if TYPE_CHECKING:
@@ -52,19 +54,32 @@ async def _run(parsed: Namespace) -> int:
     line = _line(parsed)  # before anything is opened: what cannot be taken is said at once
     options: dict[str, Any] = {"axes": turned(parsed), "settings": _settings(parsed), "resume": parsed.resume}
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
-        accepts = parsed.resume and _accepts(parsed) and session.state.cycle and session.state.cycle.plan.pending
-        return await Headless(session, parsed.output_format).run("/accept" if accepts else line)
+        if parsed.resume:
+            line = _going_on(session.state.cycle, _accepts(parsed))
+        return await Headless(session, parsed.output_format).run(line)
+
+
+def _going_on(cycle: CycleState | None, accepts: bool) -> str:
+    """The command that goes on with what was begun: the cycle of the session, or the open tasks."""
+    if cycle is None:
+        return "/implement"
+    return "/accept" if accepts and cycle.plan.pending else "/resume"
 
 
 def _line(parsed: Namespace) -> str:
     if parsed.resume:
         if parsed.text:
             raise UsageError("--resume goes on with what was begun: leave the text away")
-        return "/resume"
+        return ""
     text = _text(parsed.text)
     if not text.strip():
         raise UsageError('nothing to do: quintet flow "…", or the name of a file that says it')
     return f"/plan\n{text}"
+
+
+def line_of(path: str) -> str:
+    """The command that plans what a file says."""
+    return f"/plan\n{read_input(path)}"
 
 
 def _accepts(parsed: Namespace) -> bool:
@@ -77,7 +92,7 @@ def _text(given: str) -> str:
         return sys.stdin.read()
     if given and "\n" not in given and os.path.isfile(given):
         return read_input(given)
-    if given.endswith((".md", ".txt")) and not given[0].isspace() and len(given.split()) == 1:
+    if names_a_page(file_named(given)):
         raise UsageError(f"{given}: there is no such file")
     return given
 

@@ -17,7 +17,7 @@ from quintet.app.open import LATEST, looks, open_session
 from quintet.cli.parsing import turned
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.json_schema import unusable
-from quintet.domain.dials.axes import Surface
+from quintet.domain.dials.axes import RunControl, Surface
 from quintet.package import load
 from quintet.surfaces.one_shot import OneCall, one_command
 from quintet.surfaces.terminal import told_to_end
@@ -42,7 +42,8 @@ async def _headless(parsed: Namespace, text: str) -> int:
         raise UsageError("the input is not text: it is not UTF-8")
     schema = _schema(parsed.json_schema) if parsed.json_schema else None
     options = {**_options(parsed), "json_schema": schema}
-    options["settings"]["cycle.from_input"] = False  # one input is one turn here; `quintet flow` is for more
+    if turned(parsed).run_control is not RunControl.AUTONOMOUS or schema is not None:
+        options["settings"]["cycle.from_input"] = False  # one input is one turn, unless more was asked for
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
         if schema is not None and not session.owned_here:
             raise UsageError("--json-schema: another process runs this session, and it answers there; try --fork")
@@ -86,6 +87,7 @@ def _at_a_screen() -> bool:
 
 async def _tui(parsed: Namespace) -> int:
     around = load("app.terminal_ui:surroundings")(parsed.directory, _options(parsed))
+    around.first = getattr(parsed, "first", "")
     return int(await load("surfaces.tui.app:run")(around))
 
 
@@ -98,7 +100,8 @@ async def _plain(parsed: Namespace) -> int:
         await load("app.model_dialogue:offer_model")(parsed.directory, _options(parsed)["settings"])
     with told_to_end() as told:
         async with open_session(parsed.directory, surface=Surface.TUI, person=person, **_options(parsed)) as session:
-            return int(await load("surfaces.plain:Plain")(session, *looks(parsed.directory)).run(told))
+            plain = load("surfaces.plain:Plain")(session, *looks(parsed.directory))
+            return int(await plain.run(told, getattr(parsed, "first", "")))
 
 
 def _options(parsed: Namespace) -> dict[str, Any]:

@@ -115,13 +115,13 @@ class Plain:
         self._last_interrupt = 0.0
         self._background: set[asyncio.Task[str]] = set()
 
-    async def run(self, told: asyncio.Event | None = None) -> int:
-        """Until the person leaves, the input ends, or it is told to end."""
+    async def run(self, told: asyncio.Event | None = None, first: str = "") -> int:
+        """Until the person leaves, the input ends, or it is told to end; `first` is an input that it begins with."""
         with on_signals([signal.SIGINT], self._interrupt):
             self._header()
             tasks: list[asyncio.Task[object]] = [
                 asyncio.create_task(self._follow(self._session.since)),
-                asyncio.create_task(self._read()),
+                asyncio.create_task(self._read(first)),
                 asyncio.create_task(self._left.wait()),
                 asyncio.create_task((told or self._left).wait()),
             ]
@@ -136,7 +136,9 @@ class Plain:
                 raise error
         return 0
 
-    async def _read(self) -> None:
+    async def _read(self, first: str) -> None:
+        if first:
+            await self._say(first)
         async for line in lines_of_input(sys.stdin.fileno()):
             await self._typed(line)
             if not self._typed_at:

@@ -272,7 +272,9 @@ def test_stop_cancels_the_run_returns_the_claimed_task_and_drops_what_waits(repo
         assert end.status == "cancelled"
         assert statuses(repo) == {"a": "todo"}
         assert driver.session.state.dials.pending == ()
-        assert not (await driver.command("/resume")).ok
+        await driver.command("/mode chat")
+        again = await driver.command("/resume")
+        assert not again.ok and "1 open task in this project; /implement builds it" in again.text
 
     drive(repo, script, model)
     assert keep(repo, _claims) == {}
@@ -688,7 +690,8 @@ def test_a_unit_that_was_cut_short_while_it_published_waits_for_a_person(repo: P
         assert (await until_stopped(driver)).status == "interrupted"
         assert statuses(repo) == {"a": "blocked"}
         end = await stretch(driver, "/resume")
-        assert (end.status, end.reason) == ("blocked", "a is blocked") and units(driver) == [("a", 1)]
+        assert (end.status, end.reason) == ("blocked", "a is blocked; /tasks move a todo lets it begin")
+        assert units(driver) == [("a", 1)]
 
     with server:
         drive(repo, script, model, person=True)

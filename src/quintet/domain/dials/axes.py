@@ -123,9 +123,13 @@ def parse_axis(word: str, value: str) -> AxesChange:
 
 
 def merge(changes: list[AxesChange]) -> AxesChange:
+    """The changes as one; two that want the same axis elsewhere are an error."""
     merged: dict[str, Any] = {}
     for change in changes:
-        merged.update(change.values())
+        for name, value in change.values().items():
+            if merged.setdefault(name, value) != value:
+                both = f"{merged[name]} and {value}"
+                raise UsageError(f"{name.replace('_', ' ')}: {both} contradict each other; give one of them")
     return AxesChange(**merged)
 
 

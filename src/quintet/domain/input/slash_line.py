@@ -90,6 +90,15 @@ def _tokens(line: str) -> list[tuple[str, bool]]:
     return words
 
 
+def one_word(line: str) -> str:
+    """The word that a line is, its quotes taken off; empty if it is several, or none."""
+    try:
+        words = _tokens(line) if "\n" not in line else []
+    except UsageError:
+        return ""
+    return words[0][0] if len(words) == 1 else ""
+
+
 _ESCAPES = {"n": "\n", "r": "\r"}
 
 

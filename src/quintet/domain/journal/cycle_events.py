@@ -5,7 +5,7 @@ The truth about a task is its row; what is told of it here is a copy.
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes
@@ -64,6 +64,7 @@ class PlanMade(Tagged, frozen=True, kw_only=True, gc=False):
     milestone: str
     by: str
     tasks: tuple[PlannedTask, ...] = ()
+    words: str | UnsetType = UNSET  # the planner's, where it planned nothing
 
 
 class PlanAccepted(Tagged, frozen=True, kw_only=True, gc=False):

@@ -7,8 +7,11 @@ from typing import Any
 from msgspec import Struct, convert, structs, to_builtins
 
 from quintet.domain.journal import cycle_events as c
-from quintet.domain.journal.call_events import FilesChanged
+from quintet.domain.journal.call_events import CallDecided, FilesChanged
+from quintet.domain.journal.reasons import names_a_dial
 from quintet.domain.journal.run_events import CycleRecord
+from quintet.domain.journal.turn_state import skipped_call
+from quintet.domain.permission.gate import Verdict
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn.messages import Usage
 
@@ -45,6 +48,7 @@ class CycleUnit(Struct, frozen=True):
     changed: tuple[str, ...] = ()  # by the units of the task named below, the first of the files
     changed_by: str = ""
     unsure: str = ""  # a task in whose unit something was being published when it was cut short
+    refusal: str = ""  # why a call of it was not allowed, where that can be why it is not done
 
 
 class CycleSpending(Struct, frozen=True):
@@ -168,6 +172,7 @@ def _moved(cycle: CycleState, event: c.CycleMoved) -> CycleState:
     )
     spent = cycle.spent
     if event.phase is CyclePhase.EXECUTING:
+        unit = structs.replace(unit, refusal="")
         spent = _step_done(structs.replace(spent, units=spent.units + 1, units_since=spent.units_since + 1))
     return structs.replace(cycle, phase=event.phase, iteration=event.iteration, unit=unit, spent=spent)
 
@@ -182,6 +187,18 @@ def left_unsure(cycle: CycleState) -> CycleState:
     if not (cycle.at_work and cycle.unit.task):
         return cycle
     return structs.replace(cycle, unit=structs.replace(cycle.unit, unsure=cycle.unit.task))
+
+
+def having_refused(cycle: CycleState, event: CallDecided) -> CycleState:
+    """A call of a unit, or of its verification, was not allowed: for where a dial stands, or wherever it stands.
+
+    What is refused wherever the dials stand is no reason once the unit has changed something: it found another way.
+    """
+    if not (cycle.at_work and cycle.unit.task) or (event.verdict is not Verdict.DENY and skipped_call(event) is None):
+        return cycle
+    if cycle.unit.changed_by == cycle.unit.task and cycle.unit.changed and not names_a_dial(event.reason, event.axes):
+        return cycle
+    return structs.replace(cycle, unit=structs.replace(cycle.unit, refusal=event.reason))
 
 
 def having_changed(cycle: CycleState, event: FilesChanged) -> CycleState:

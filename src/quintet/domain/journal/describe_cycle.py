@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import UNSET
+
 from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted
 from quintet.domain.journal import cycle_events as c
@@ -64,7 +66,8 @@ def _moved(event: c.CycleMoved) -> Words:
 
 def _plan(event: c.PlanMade) -> Words:
     if not event.tasks:
-        return [("plan     nothing to add", "dim")]
+        said: Words = [(line, "") for line in event.words.strip().splitlines()] if event.words is not UNSET else []
+        return [*said, ("plan     nothing to add", "dim")]
     rows = [
         (
             task.id,

@@ -14,6 +14,7 @@ FOUND_AS_FILE = "found as a file without a row"
 _NOT_RUN = "not run: "
 _DECLINED = f"{_NOT_RUN}the user said no"
 _NOT_VERIFIED = "not verified: "
+_REFUSED = "not allowed: "
 _UNATTENDED = "; nobody is attached to ask"
 
 
@@ -63,8 +64,14 @@ def without_person(reason: str) -> str:
 
 
 def names_a_dial(reason: str, axes: Axes) -> bool:
-    """Whether a call needs approval because of where a dial stands, and not wherever it stands."""
-    dials = (f"profile {axes.permission_profile}", "in chat", f"run control is {axes.run_control}")
+    """Whether a call needs approval, or may not run, because of where a dial stands, and not wherever it stands."""
+    dials = (
+        f"profile {axes.permission_profile}",
+        f"; this is {axes.permission_profile}",
+        "in chat",
+        f"work mode {axes.work_mode}",
+        f"run control is {axes.run_control}",
+    )
     return any(dial in reason for dial in dials)
 
 
@@ -73,6 +80,7 @@ class TaskCause(StrEnum):
 
     FOUND_AS_FILE = "found as file"  # nobody has added it
     NOT_VERIFIED = "not verified"  # a person has to say
+    REFUSED = "refused"  # it was not allowed something: asked again when its cycle goes on
     OTHER = "other"
 
 
@@ -81,7 +89,14 @@ def not_verified(findings: str) -> str:
     return f"{_NOT_VERIFIED}{findings}"
 
 
+def refused(reason: str) -> str:
+    """The reason of a task whose unit was not allowed what it needed."""
+    return f"{_REFUSED}{reason}"
+
+
 def task_cause_of(reason: str) -> TaskCause:
     if reason == FOUND_AS_FILE:
         return TaskCause.FOUND_AS_FILE
+    if reason.startswith(_REFUSED):
+        return TaskCause.REFUSED
     return TaskCause.NOT_VERIFIED if reason.startswith(_NOT_VERIFIED) else TaskCause.OTHER

@@ -196,6 +196,8 @@ def _consulted(state: SessionState, event: p.ModelConsulted) -> None:
 def _decided(state: SessionState, event: p.CallDecided) -> None:
     state.calls.effects[event.call] = event.effects
     state.turns.decided(event)
+    if state.cycle:
+        state.cycle = cycle_state.having_refused(state.cycle, event)
 
 
 def _finished(state: SessionState, event: p.ToolFinished) -> None:

@@ -15,12 +15,13 @@ from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.settings.settings import CycleSettings
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.order import blocked_by, dispatch_order
-from quintet.domain.tasks.task import OVER, Task, TaskStatus
+from quintet.domain.tasks.task import OVER, Mutation, Task, TaskStatus
 from quintet.domain.turn.messages import EndStatus
 
 MOST_NAMED = 5
 WAITS = "the plan waits for you: /accept"
 NEEDS_FLAG = "nothing is built at profile restricted; accept the plan with --permission-profile normal or above"
+NEEDS_PROFILE = "nothing is built at profile restricted; turn it to normal or above, and /resume"
 ONE_UNIT = "one unit is done; /next does another, /autonomous and /resume go on"
 ONE_TURN = "one step is done; /resume does the next"
 
@@ -107,7 +108,7 @@ def _is_held(task: Task, waiting: dict[str, tuple[str, ...]]) -> bool:
 
 def _held(task: Task, waiting: dict[str, tuple[str, ...]]) -> str:
     if task.status in (TaskStatus.BLOCKED, TaskStatus.PAUSED):
-        return f"{task.id} is {task.status}"
+        return f"{task.id} is {task.status}; /tasks move {task.id} todo lets it begin"
     return f"{task.id} waits for {', '.join(waiting[task.id])}"
 
 
@@ -126,9 +127,10 @@ def next_step(
 
     With no `person` attached, what wants one's approval waits until nothing else can be done.
     """
+    accepted = cycle.plan.accepted or control is RunControl.AUTONOMOUS
     if hit := limit_hit(cycle, settings, seconds):
         return _unless_over(cycle, found, replans, Stop(EndStatus.LIMIT, hit))
-    if control is RunControl.MANUAL and cycle.spent.steps_since:
+    if control is RunControl.MANUAL and cycle.spent.steps_since and (accepted or not cycle.plan.pending):
         return _unless_over(cycle, found, replans, Stop(EndStatus.PAUSED, ONE_TURN))
     if found.verifying:
         return Verify(found.verifying)
@@ -137,12 +139,14 @@ def next_step(
     if control is RunControl.ASSISTED and cycle.spent.units_since:
         return _unless_over(cycle, found, replans, Stop(EndStatus.PAUSED, ONE_UNIT))
     if cycle.plan.pending:
-        return _acceptance(cycle, control, profile)
+        return _acceptance(accepted, profile)
     if cycle.plans and not cycle.plan.planned:
         return Plan() if not _too_often(cycle, settings) else _iterations(settings)
     if found.ready:
         if settings.max_units and cycle.spent.units >= settings.max_units:
             return Stop(EndStatus.LIMIT, f"cycle.max_units = {settings.max_units}")
+        if profile is PermissionProfile.RESTRICTED and found.ready.text.mutation is not Mutation.NONE:
+            return Stop(EndStatus.BLOCKED, NEEDS_PROFILE)
         return Execute(found.ready)
     waits = found.running or (found.left and not found.failed)  # for another process, or for a person
     if replans and not cycle.plan.added_nothing and not waits:
@@ -156,8 +160,7 @@ def _unless_over(cycle: CycleState, found: Board, replans: bool, rest: Stop) -> 
     return _end(found) if over and not (replans and not cycle.plan.added_nothing) else rest
 
 
-def _acceptance(cycle: CycleState, control: RunControl, profile: PermissionProfile) -> Step:
-    accepted = cycle.plan.accepted or control is RunControl.AUTONOMOUS
+def _acceptance(accepted: bool, profile: PermissionProfile) -> Step:
     if profile is PermissionProfile.RESTRICTED:
         return Stop(EndStatus.BLOCKED if accepted else EndStatus.WAITING, NEEDS_FLAG)
     return Accept() if accepted else Stop(EndStatus.WAITING, WAITS)

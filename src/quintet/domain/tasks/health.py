@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Protocol
 
@@ -38,6 +39,17 @@ class Finding(Struct, frozen=True):
     problem: str
     advice: str  # what the fix does; where there is none, what a person can do
     fixable: bool = False
+
+
+def to_mend(findings: Iterable[Finding]) -> list[Finding]:
+    """What work mode repair is about. A warning about the machine stays: nothing in the project changes it."""
+    weak = (Severity.WARNING, HealthScope.MACHINE)
+    return [one for one in findings if one.severity is not Severity.INFO and (one.severity, one.scope) != weak]
+
+
+def named(findings: Iterable[Finding]) -> str:
+    """Findings in a line, by their codes and what each is about."""
+    return "; ".join(sorted(f"{one.code} {one.subject}" for one in findings))
 
 
 class OwnPrompts(Struct, frozen=True):

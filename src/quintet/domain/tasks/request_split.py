@@ -7,6 +7,7 @@ import re
 from msgspec import Struct
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.input.slash_line import one_word
 
 _JOIN = regex(r"(?P<then>\s*[,;]?\s+and then\s+|\s*[,;]\s*then\s+)|\n+|;\s+", re.I)
 _IN_QUOTES = regex(r"(?<!\S)(?:\"[^\"]*\"|'[^']*'|`[^`]*`)")
@@ -20,6 +21,16 @@ class Piece(Struct, frozen=True):
     text: str
     then: bool = False  # it comes after the piece before: "and then"
     verification: str = ""  # the command that shows that it is done: "verified by `…`" at its end
+
+
+def file_named(text: str) -> str:
+    """The path that a request is, in quotes or not; empty if it says more than that."""
+    return one_word(text.strip()).removeprefix("@")
+
+
+def names_a_page(path: str) -> bool:
+    """Whether a path can hardly be meant as anything else: a page that says what to do."""
+    return path.endswith((".md", ".txt"))
 
 
 def split(text: str) -> list[str]:

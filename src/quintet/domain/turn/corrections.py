@@ -97,6 +97,11 @@ def asks(answer: str) -> bool:
     return bool(_ASKS.search(answer))
 
 
+def asks_back(answer: str) -> bool:
+    """Whether an answer ends with a question to the user."""
+    return answer.rstrip(" *_`\n").endswith("?") or asks(answer)
+
+
 def promises(answer: str) -> bool:
     """Whether an answer ends with what will be done, instead of doing it."""
     lines = [line for line in answer.splitlines() if line.strip()]

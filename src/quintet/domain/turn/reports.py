@@ -19,6 +19,7 @@ from msgspec import Struct, structs
 
 from quintet.domain.base import wire_json
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.dials.axes import WorkMode
 from quintet.domain.turn.reasoning import without
 
 
@@ -77,6 +78,7 @@ def read_qa_report(reply: str) -> QaReport:
 
 NOT_THE_FORM = "the reply was not in the asked form; its text stands as it came"
 MOST_OBJECTS = 50  # places in a reply where a report is looked for
+MOST_SUBJECT = 80  # characters of a request, as what a review is about
 _SEVERITIES = (QaSeverity.HIGH, QaSeverity.MEDIUM, QaSeverity.LOW)
 _WORSE_WORDS = {
     "critical": QaSeverity.HIGH,
@@ -93,9 +95,23 @@ class Order(Struct, frozen=True, gc=False):
     Of compact it is a shorter conversation.
     """
 
-    kind: Literal["review", "research", "plan", "build", "verify", "compact"]
+    kind: Literal["review", "research", "plan", "build", "repair", "verify", "compact"]
     subject: str  # working-tree, a range or a branch; the question; the file of a plan; a run; a task; what to keep
     revision: str = ""  # the commit where what is reviewed ends; empty: the files as they are
+
+
+def ordered(work_mode: WorkMode, text: str) -> Order | None:
+    """What an input asks for in a work mode, where that is more than an answer: the same as the command of its name."""
+    match work_mode:
+        case WorkMode.PLAN:
+            return Order("plan", "")
+        case WorkMode.REVIEW:
+            return Order("review", _cell(text)[:MOST_SUBJECT])
+        case WorkMode.RESEARCH:
+            return Order("research", text)
+        case WorkMode.REPAIR:
+            return Order("repair", "")
+    return None
 
 
 def is_step(order: Order | None) -> bool:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from quintet.domain.base.errors import QuintetError, UsageError
-from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode, merge
+from quintet.domain.base.wording import counted
+from quintet.domain.dials.axes import Axes, AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode, merge
 from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.cycle_state import CycleState
-from quintet.domain.journal.protocol import Choice, Event, QuestionAnswered, QuestionAsked, RunResumed
+from quintet.domain.journal.protocol import Choice, DialsTurned, Event, QuestionAnswered, QuestionAsked, RunResumed
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.answers import NO
 from quintet.domain.tasks.executors import NATIVE
-from quintet.domain.tasks.request_split import is_several
+from quintet.domain.tasks.request_split import file_named, is_several, names_a_page
 from quintet.domain.turn.reports import Order
-from quintet.engine.commands.dials import flag_changes, turn_dials
+from quintet.engine.commands.dials import flag_changes, scope_in, turn_dials
 from quintet.engine.commands.work import begin_work
 from quintet.engine.session import dials
 from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome, TurnEffect
@@ -29,6 +30,7 @@ PROFILES = {
     "u": PermissionProfile.UNRESTRICTED,
 }
 ONE_BY_ONE = "s"
+KEEP = "k"  # the model mode
 
 
 def begins_one(core: Core, state: SessionState, text: str, order: Order | None) -> bool:
@@ -46,14 +48,27 @@ def begins_one(core: Core, state: SessionState, text: str, order: Order | None) 
     return is_several(text, lines=by_rules)
 
 
-def plan(context: CommandContext, line: CommandLine) -> CommandOutcome:
+async def plan(context: CommandContext, line: CommandLine) -> CommandOutcome:
     text = "\n".join(filter(None, (*line.words, line.details.strip())))
     if not text:
         raise UsageError("/plan TEXT, or /plan FILE: say what is to be done")
-    source = ""
-    if len(text.split()) == 1 and (content := context.core.turn.toolbox.content(text)).strip():
-        source, text = text, content
+    source = file_named(text)
+    if source and (content := context.core.turn.toolbox.content(source)).strip():
+        text = content
+    elif source and names_a_page(source):
+        raise UsageError(f"{source}: there is no such file, or nothing in it")
+    else:
+        source = ""
+    await _check_executors(context.core)
     return begin_work(context, WorkMode.PLAN, "planning begins", BeginWork(text, Order("plan", source)))
+
+
+async def _check_executors(core: Core) -> None:
+    """An AI CLI that is not there is an error before a dial turns."""
+    settings = core.settings.cycle
+    for name in dict.fromkeys((settings.planner, settings.executor, settings.verifier)):
+        if name not in ("", NATIVE) and (problem := (await core.cycle.executors().look(name)).problem):
+            raise UsageError(problem)
 
 
 def accept(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -74,28 +89,44 @@ def accept(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]) -> tuple[QuestionAsked, Follow]:
-    """The question whether a plan is to be built, by whom advanced and with what profile; and what follows from it."""
+    """The question whether a plan is to be built, by whom advanced and with what profile; and what follows from it.
+
+    A plan is thought out at deep and built at smart, unless the user wants to keep the model mode.
+    """
     axes = state.axes
+    kept = axes.model_mode is not ModelMode.SMART
+    profiles = dict(PROFILES)
+    if kept:
+        now = axes.permission_profile
+        profiles[KEEP] = PermissionProfile.NORMAL if now is PermissionProfile.RESTRICTED else now
     choices = [
-        Choice(key, f"autonomous at {profile}{' (as now)' * (profile is axes.permission_profile)}")
-        for key, profile in PROFILES.items()
+        Choice(key, f"autonomous at {profile}{' (as now)' * (profile is axes.permission_profile)}{_at(axes, key)}")
+        for key, profile in profiles.items()
     ]
     question = QuestionAsked(
         question=core.ids.new("q"),
         kind="choose",
         text="build this plan?",
-        choices=(*choices, Choice(ONE_BY_ONE, "one unit at a time"), Choice(NO, "not now")),
+        choices=(*choices, Choice(ONE_BY_ONE, f"one unit at a time{_at(axes, ONE_BY_ONE)}"), Choice(NO, "not now")),
     )
 
     def follow(answer: QuestionAnswered) -> list[Event] | None:
         if answer.choice == NO:
             return None
-        profile = PROFILES.get(answer.choice)
+        profile = profiles.get(answer.choice)
         control = RunControl.AUTONOMOUS if profile else RunControl.ASSISTED
-        change = AxesChange(WorkMode.BUILD, control, profile)
+        model_mode = ModelMode.SMART if kept and answer.choice != KEEP else None
+        change = AxesChange(WorkMode.BUILD, control, profile, model_mode)
         return [dials.turn(state, dials.new(core.ids, change, Scope.NOW, "/accept"), activity())]
 
     return question, follow
+
+
+def _at(axes: Axes, key: str) -> str:
+    """The model mode that a choice builds at, where that is a question."""
+    if axes.model_mode is ModelMode.SMART:
+        return ""
+    return f", model mode {axes.model_mode} as now" if key == KEEP else ", model mode smart"
 
 
 def implement(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -109,26 +140,57 @@ def implement(context: CommandContext, line: CommandLine) -> CommandOutcome:
     return outcome
 
 
-def going_on(context: CommandContext) -> BeginWork | None:
-    """What takes up a cycle that has stopped and can go on; None if there is none."""
+def going_on(context: CommandContext, control: RunControl | None = None) -> BeginWork | None:
+    """What takes up a cycle that has stopped and can go on, at a run control; None if there is none."""
     state = context.state
     cycle = state.live_cycle
     if cycle is None or cycle.at_work or state.turns.open or state.turns.waiting:
         return None
     if state.runs.active not in ("", cycle.run):
         return None
-    if cycle.plan.pending and state.axes.run_control is not RunControl.AUTONOMOUS:
+    if cycle.plan.pending and (control or state.axes.run_control) is not RunControl.AUTONOMOUS:
         raise UsageError("the plan waits for you: /accept")
     return BeginWork("", Order("build", cycle.run))
 
 
+def open_tasks(context: CommandContext) -> tuple[BeginWork | None, str]:
+    """What begins the project's open tasks, and what is said of them: they are done in work mode build."""
+    state = context.state
+    if state.turns.open or state.turns.waiting or state.runs.active or (state.cycle and state.cycle.at_work):
+        return None, ""
+    number = context.core.cycle.tasks().can_go_on()
+    if not number:
+        return None, ""
+    waiting = f"{counted(number, 'open task')}"
+    if state.axes.work_mode is not WorkMode.BUILD:
+        return None, f"{waiting} in this project; /implement builds {'it' if number == 1 else 'them'}"
+    return BeginWork("", Order("build", "")), f"goes on with {waiting}"
+
+
 def next_unit(context: CommandContext, line: CommandLine) -> CommandOutcome:
     outcome = turn_dials(context, AxesChange(run_control=RunControl.ASSISTED), Scope.NOW, "/next")
+    return _advanced(context, outcome, RunControl.ASSISTED)
+
+
+def autonomous(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    control = AxesChange(run_control=RunControl.AUTONOMOUS)
+    wanted = merge([control, *flag_changes(line)])
+    outcome = turn_dials(context, wanted, scope_in(line.words), "/autonomous")
+    return _advanced(context, outcome, RunControl.AUTONOMOUS)
+
+
+def _advanced(context: CommandContext, outcome: CommandOutcome, control: RunControl) -> CommandOutcome:
+    """What waits goes on with the dial that was turned: what is paused, a cycle that stopped, open tasks."""
+    if not any(isinstance(event, DialsTurned) for event in outcome.events):
+        return outcome
     if context.state.turns.paused:
-        outcome.events.append(RunResumed(reason="/next"))
+        outcome.events.append(RunResumed(reason=f"/control {control}"))
         outcome.effects.append(TurnEffect.LET_GO)
-    else:
-        outcome.begins = going_on(context)
+        return outcome
+    outcome.begins = going_on(context, control)
+    if outcome.begins is None:
+        outcome.begins, said = open_tasks(context)
+        outcome.text = "\n".join(filter(None, (outcome.text, said)))
     return outcome
 
 

@@ -5,19 +5,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import to_builtins
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import AXIS_WORDS, AxesChange, ModelMode, RunControl, WorkMode, merge, parse_axis
-from quintet.domain.dials.transitions import Scope
+from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.input.slash_line import CommandLine
-from quintet.domain.journal.protocol import Choice, DialsTurned, Event, QuestionAnswered, QuestionAsked
+from quintet.domain.journal.protocol import (
+    Choice,
+    DialsTurned,
+    Event,
+    Noticed,
+    QuestionAnswered,
+    QuestionAsked,
+    TransitionPending,
+)
+from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.screen import THEMES
 from quintet.engine.session import dials
 from quintet.engine.session.command_context import CommandContext, CommandOutcome, Handler, TurnEffect
-from quintet.engine.session.questions import QuestionAbout
+from quintet.engine.session.core import Core
+from quintet.engine.session.journal import Journal
+from quintet.engine.session.questions import Follow, QuestionAbout, Questions
 
 ABOUT_DEEP = "Review is best at model mode deep"
 DEEP = "d"
@@ -28,14 +41,7 @@ def axis_command(word: str) -> Handler:
         if not line.words:
             return _where_it_stands(context, word)
         changes = [parse_axis(word, line.words[0]), *flag_changes(line)]
-        return turn_dials(context, merge(changes), _scope(line.words[1:]), f"/{line.name}")
-
-    return handler
-
-
-def fixed(change: AxesChange) -> Handler:
-    def handler(context: CommandContext, line: CommandLine) -> CommandOutcome:
-        return turn_dials(context, merge([change, *flag_changes(line)]), _scope(line.words), f"/{line.name}")
+        return turn_dials(context, merge(changes), scope_in(line.words[1:]), f"/{line.name}")
 
     return handler
 
@@ -46,7 +52,7 @@ def steer(context: CommandContext, line: CommandLine) -> CommandOutcome:
     axis, value, *scope = line.words
     if axis not in AXIS_WORDS:
         raise UsageError(f'axis "{axis}": not one of {", ".join(AXIS_WORDS)}.{did_you_mean(axis, AXIS_WORDS)}')
-    return turn_dials(context, parse_axis(axis, value), _scope(tuple(scope)), "/steer")
+    return turn_dials(context, parse_axis(axis, value), scope_in(tuple(scope)), "/steer")
 
 
 def theme(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -71,35 +77,71 @@ def turn_dials(context: CommandContext, change: AxesChange, scope: Scope, reason
     outcome = CommandOutcome(badge.full(event.after), [event], data={"axes": to_builtins(event.after)})
     if event.after == event.before:
         outcome.text += "   (as it was)"
-    entered_review = event.after.work_mode is WorkMode.REVIEW and event.before.work_mode is not WorkMode.REVIEW
-    if entered_review and event.after.model_mode is not ModelMode.DEEP:
-        _offer_deep(context, event, outcome)
+    if _wants_deep(event) and context.core.person:
+        asked, follow = _deep(context.core, state, event, lambda: context.activity)
+        outcome.events.append(asked)
+        context.questions.follow(asked, QuestionAbout.DEEP_MODEL, follow)
+    elif _wants_deep(event):
+        outcome.text += f"\n{_unasked(event)}"
     if event.after.work_mode is not WorkMode.REVIEW or event.after.model_mode is ModelMode.DEEP:
         outcome.events += context.questions.withdrawn(QuestionAbout.DEEP_MODEL, "the dial was turned on")
     return outcome
 
 
-def _offer_deep(context: CommandContext, event: DialsTurned, outcome: CommandOutcome) -> None:
-    """Review wants a reasoning model: ask once, change nothing unasked."""
-    if not context.core.person:
-        outcome.text += f"\n{ABOUT_DEEP}; nobody is here to ask, so it goes on at {event.after.model_mode}."
-        return
+class LateReview:
+    """Asks what a command asks at once, when review lands later than the command that turned the dial."""
+
+    def __init__(self, core: Core, journal: Journal, questions: Questions, activity: Callable[[], Activity]) -> None:
+        self._core = core
+        self._journal = journal
+        self._questions = questions
+        self._activity = activity
+        self._pending = {transition.id for transition in journal.state.dials.pending}
+
+    def on_event(self, event: Event) -> None:
+        if isinstance(event, TransitionPending):
+            self._pending.add(event.transition)
+        if not (isinstance(event, DialsTurned) and event.transition in self._pending):
+            return
+        self._pending.discard(event.transition)
+        if not _wants_deep(event):
+            return
+        if not self._core.person:
+            self._journal.post(Noticed(level="info", code="REVIEW_MODEL", text=_unasked(event)))
+            return
+        asked, follow = _deep(self._core, self._journal.state, event, self._activity)
+        self._questions.follow(asked, QuestionAbout.DEEP_MODEL, follow)
+        self._journal.post(asked)
+
+
+def _wants_deep(event: DialsTurned) -> bool:
+    """Whether review was entered without the reasoning model that it wants."""
+    entered = event.after.work_mode is WorkMode.REVIEW and event.before.work_mode is not WorkMode.REVIEW
+    return entered and event.after.model_mode is not ModelMode.DEEP
+
+
+def _unasked(event: DialsTurned) -> str:
+    return f"{ABOUT_DEEP}; nobody is here to ask, so it goes on at {event.after.model_mode}."
+
+
+def _deep(
+    core: Core, state: SessionState, event: DialsTurned, activity: Callable[[], Activity]
+) -> tuple[QuestionAsked, Follow]:
+    """The question whether to review with a reasoning model, and what follows from it; nothing changes unasked."""
     question = QuestionAsked(
-        question=context.core.ids.new("q"),
+        question=core.ids.new("q"),
         kind="choose",
         text=f"{ABOUT_DEEP}; this is {event.after.model_mode}. Go deep?",
         choices=(Choice(DEEP, "go deep"), Choice("g", f"go on at {event.after.model_mode}")),
     )
-    outcome.events.append(question)
 
     def follow(answer: QuestionAnswered) -> list[Event]:
         if answer.choice != DEEP:
             return []
-        deep = AxesChange(model_mode=ModelMode.DEEP)
-        wanted = dials.new(context.core.ids, deep, Scope.NOW, "chosen for review")
-        return [dials.turn(context.state, wanted, context.activity)]
+        wanted = dials.new(core.ids, AxesChange(model_mode=ModelMode.DEEP), Scope.NOW, "chosen for review")
+        return [dials.turn(state, wanted, activity())]
 
-    context.questions.follow(question, QuestionAbout.DEEP_MODEL, follow)
+    return question, follow
 
 
 def flag_changes(line: CommandLine) -> list[AxesChange]:
@@ -109,7 +151,7 @@ def flag_changes(line: CommandLine) -> list[AxesChange]:
     return changes
 
 
-def _scope(words: tuple[str, ...]) -> Scope:
+def scope_in(words: tuple[str, ...]) -> Scope:
     if not words:
         return Scope.NOW
     if len(words) > 1:

@@ -16,7 +16,7 @@ from quintet.domain.settings.settings import REPLAYED
 from quintet.domain.turn.reports import Order
 from quintet.engine.agents import runs
 from quintet.engine.commands.agents import resume_run
-from quintet.engine.commands.cycle import going_on
+from quintet.engine.commands.cycle import going_on, open_tasks
 from quintet.engine.session import dials
 from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome, TurnEffect
 from quintet.engine.session.questions import QuestionAbout
@@ -55,9 +55,13 @@ def _resume_run(context: CommandContext, wanted: str) -> CommandOutcome:
     try:
         events = resume_run(context.core, context.state, wanted, context.surface)
     except RunFailed as error:
-        if not wanted and error.code == RunErrorCode.PRECONDITION:
-            raise UsageError("nothing is paused or interrupted, and no run can be resumed") from None
-        raise
+        if wanted or error.code != RunErrorCode.PRECONDITION:
+            raise
+        beginning, said = open_tasks(context)
+        if beginning is None:
+            nothing = "nothing is paused or interrupted, and no run can be resumed"
+            raise UsageError("; ".join(filter(None, (nothing, said)))) from None
+        return CommandOutcome(said, begins=beginning)
     taken = next(event for event in events if isinstance(event, RunTaken))
     run = taken.run
     if taken.cycle:

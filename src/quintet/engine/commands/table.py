@@ -7,7 +7,7 @@ from importlib import import_module
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import nearest
-from quintet.domain.dials.axes import AXIS_WORDS, AxesChange, RunControl, Surface
+from quintet.domain.dials.axes import AXIS_WORDS, Surface
 from quintet.domain.input import slash_line as command_line
 from quintet.domain.input.slash_line import CommandLine, CommandUsage
 from quintet.domain.journal.state import SessionState
@@ -77,10 +77,10 @@ TABLE: tuple[SlashCommand, ...] = (
     _dial(
         "autonomous",
         "/autonomous [SCOPE]",
-        "go on until done, blocked or a limit (/control autonomous)",
-        turns.fixed(AxesChange(run_control=RunControl.AUTONOMOUS)),
+        "go on with what waits until done, blocked or a limit (/control autonomous)",
+        cycles.autonomous,
     ),
-    SlashCommand("next", "/next", "one unit, then pause (/control assisted)", cycles.next_unit),
+    SlashCommand("next", "/next", "one unit of what waits, then pause (/control assisted)", cycles.next_unit),
     SlashCommand(
         "steer",
         "/steer AXIS VALUE [now|after-current-tool|after-current-unit|next-milestone|for-next-unit]",
@@ -99,6 +99,12 @@ TABLE: tuple[SlashCommand, ...] = (
         "find something out in work mode research; leaves a report with citations",
         work.research,
         prose=True,
+    ),
+    _dial(
+        "repair",
+        f"/repair [TEXT] {_AXES}",
+        "mend what the doctor finds, in work mode repair; autonomous goes on until nothing is wrong",
+        work.repair,
     ),
     SlashCommand(
         "plan",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from quintet.domain.base.errors import UsageError
-from quintet.domain.dials.axes import AxesChange, WorkMode
+from quintet.domain.dials.axes import AxesChange, WorkMode, merge
 from quintet.domain.dials.transitions import Scope
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.turn import review_subject as subjects
 from quintet.domain.turn.reports import Order
-from quintet.engine.commands.dials import turn_dials
+from quintet.engine.commands.dials import flag_changes, turn_dials
 from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome
 
 
@@ -29,14 +31,27 @@ def research(context: CommandContext, line: CommandLine) -> CommandOutcome:
     question = "\n".join(filter(None, (*line.words, line.details.strip())))
     if not question:
         raise UsageError("/research QUESTION: say what to find out")
-    beginning = BeginWork(f"Research this question: {question}", Order("research", question))
+    beginning = BeginWork(question, Order("research", question))
     return begin_work(context, WorkMode.RESEARCH, "research begins", beginning)
 
 
-def begin_work(context: CommandContext, work_mode: WorkMode, said: str, beginning: BeginWork) -> CommandOutcome:
-    """The work mode turns before the turn begins: at once, or when the turn that is running has ended."""
-    there = context.state.axes.work_mode is work_mode and not context.state.dials.pending
-    wanted = AxesChange(work_mode=work_mode)
+def repair(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    """What the doctor finds is the work; with words, they are, beside it."""
+    text = "\n".join(filter(None, (" ".join(line.words), line.details.strip())))
+    beginning = BeginWork(text, Order("repair", ""))
+    return begin_work(context, WorkMode.REPAIR, "repair begins", beginning, flag_changes(line))
+
+
+def begin_work(
+    context: CommandContext,
+    work_mode: WorkMode,
+    said: str,
+    beginning: BeginWork,
+    changes: Sequence[AxesChange] = (),
+) -> CommandOutcome:
+    """The work mode, and other dials with it, turn before the turn begins: at once, or when the one that runs ends."""
+    wanted = merge([AxesChange(work_mode=work_mode), *changes])
+    there = wanted.applied_to(context.state.axes) == context.state.axes and not context.state.dials.pending
     outcome = CommandOutcome() if there else turn_dials(context, wanted, Scope.AFTER_CURRENT_UNIT, f"/{work_mode}")
     outcome.text = f"{outcome.text}\n{said}".lstrip("\n")
     outcome.begins = beginning

@@ -11,6 +11,7 @@ from msgspec import Struct
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.protocol import Countdown, CycleMoved, TaskMoved
+from quintet.domain.journal.reasons import refused
 from quintet.domain.journal.state import SessionState
 from quintet.domain.tasks.cycle import Stop, limit_hit
 from quintet.domain.tasks.cycle_phases import CyclePhase
@@ -103,7 +104,13 @@ class CycleContext(Struct):
             self.journal.post(*landed)
 
     async def fail(self, task: Task, by: str, why: str) -> None:
-        """A unit failed, or its verification did: the task goes back with what was found, or has failed for good."""
+        """A unit failed, or its verification did: the task goes back with what was found, or has failed for good.
+
+        One that was not allowed what it needed has not failed: it is blocked, and its retries are its own.
+        """
+        if self.cycle.unit.refusal:
+            await self.close_unit(task, TaskStatus.BLOCKED, refused(self.cycle.unit.refusal))
+            return
         findings = findings_page(task.retries + 1, by, why)
         first = why.strip().partition("\n")[0][:MOST_REASON]
         await self.close_unit(task, after_failure(task), f"not done, by {by}: {first}", findings=findings)

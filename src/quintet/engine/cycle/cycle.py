@@ -33,7 +33,7 @@ from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, St
 from quintet.domain.tasks.cycle_phases import TERMINAL, CyclePhase
 from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.tasks.page import new_tasks, read_pages, write_page
-from quintet.domain.tasks.task import Approval, Task, TaskStatus
+from quintet.domain.tasks.task import Approval, Task, TaskMove, TaskStatus
 from quintet.domain.tasks.verdicts import VerifyOutcome
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.agents import runs
@@ -100,9 +100,16 @@ class CycleRun:
             await context.journal.append(*taken, resumed, *runs.begin(context.core, state, wanted))
         else:
             await context.journal.append(*self._fresh(first))
-        for task, move in put_back:
+        for task, move in [*put_back, *await self._asked_again()]:
             context.journal.post(task_moved(task, move, context.cycle.run))
         self._moved(CyclePhase.CHECKING_DONE)
+
+    async def _asked_again(self) -> list[tuple[Task, TaskMove]]:
+        """What a task was not allowed may be allowed now: whoever gave control back wants it asked again."""
+        tasks, scope = self._context.tasks, self._context.cycle.scope
+        mine = [task for task in tasks.look().tasks if scope is None or task.milestone in scope]
+        waiting = [task for task in mine if tasks.was_refused(task)]
+        return [await tasks.move(task.id, TaskStatus.TODO, "asked again") for task in waiting]
 
     def _fresh(self, first: InputReceived) -> list[Event]:
         core, state, settings = self._context.core, self._state, self._context.core.settings.cycle

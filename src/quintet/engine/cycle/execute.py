@@ -12,6 +12,7 @@ import contextlib
 from quintet.domain.base.errors import QuintetError, TaskTaken
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.protocol import QuestionAsked
+from quintet.domain.journal.reasons import refused
 from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.cycle_phases import CyclePhase
@@ -110,7 +111,7 @@ class UnitStep:
                 await self._put_back(task, ending.reason)
                 return rest_after(result)
             case EndStatus.BLOCKED if not result.refused:
-                await context.move(task, S.BLOCKED, ending.reason)
+                await context.move(task, S.BLOCKED, refused(ending.reason))
                 context.end_unit()
                 return rest_after(result)
         if ending.error:  # of the model, the executor or Quintet: nothing of the task's is wrong

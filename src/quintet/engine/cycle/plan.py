@@ -6,6 +6,8 @@ is malformed, circular or depends on nothing that exists is no plan, and the pag
 
 from __future__ import annotations
 
+from msgspec import UNSET, Struct
+
 from quintet.domain.base.errors import UsageError
 from quintet.domain.dials.axes import AxesChange, WorkMode
 from quintet.domain.dials.transitions import Activity, Scope
@@ -15,6 +17,7 @@ from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import new_tasks, pages_in, read_pages, write_page
+from quintet.domain.turn.corrections import asks_back
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
 from quintet.engine.cycle.context import CycleContext, rest_after
@@ -24,7 +27,13 @@ from quintet.engine.turn.turn import Turn
 from quintet.engine.turn.turn_runner import StepResult, TurnWork
 
 PLAN_PAGE = "cycle/plan.md"
-PAGES = tuple[tuple[str, str], ...]
+
+
+class Planned(Struct, frozen=True):
+    """What a planner answered."""
+
+    pages: tuple[tuple[str, str], ...]
+    words: str  # all of it
 
 
 class PlanStep:
@@ -35,11 +44,16 @@ class PlanStep:
         """None if a plan was made, be it that it adds nothing."""
         context, cycle = self._context, self._context.cycle
         context.journal.post(context.at(CyclePhase.PLANNING, iteration=cycle.iteration + 1, by=cycle.roles.planner))
-        answer = await (self._native() if cycle.roles.planner == NATIVE else self._by_cli())
-        if isinstance(answer, Stop):
-            return answer
+        made = await (self._native() if cycle.roles.planner == NATIVE else self._by_cli())
+        if isinstance(made, Stop):
+            return made
+        if not made.pages and asks_back(made.words):
+            status = EndStatus.WAITING if context.core.person else EndStatus.BLOCKED
+            return Stop(status, f"the planner asks: {made.words}")
         try:
-            texts = new_tasks(read_pages(answer), context.tasks.standing(cycle.plan.milestones), context.tasks.ids())
+            texts = new_tasks(
+                read_pages(made.pages), context.tasks.standing(cycle.plan.milestones), context.tasks.ids()
+            )
             context.tasks.check(texts)
         except UsageError as error:
             return Stop(EndStatus.FAILED, f"the plan cannot be taken. {error.message}")
@@ -47,9 +61,15 @@ class PlanStep:
         planned = tuple(PlannedTask(t.id, t.title, t.depends_on, t.verification) for t in texts)
         milestone = context.core.ids.new("m")
         await context.journal.append(
-            PlanMade(run=cycle.run, milestone=milestone, by=cycle.roles.planner, tasks=planned)
+            PlanMade(
+                run=cycle.run,
+                milestone=milestone,
+                by=cycle.roles.planner,
+                tasks=planned,
+                words=UNSET if planned or not made.words else made.words,
+            )
         )
-        if not planned:
+        if not planned and cycle.plan.milestones:  # a plan was built before: the dial stands where it stood
             self.turn(WorkMode.BUILD, only_from=WorkMode.PLAN)
         return None
 
@@ -61,7 +81,7 @@ class PlanStep:
             wanted = dials.new(self._context.core.ids, change, Scope.NOW, "the cycle you asked for")
             self._context.journal.post(dials.turn(state, wanted, Activity()))
 
-    async def _native(self) -> PAGES | Stop:
+    async def _native(self) -> Planned | Stop:
         context, cycle = self._context, self._context.cycle
         staged = context.staged
         if staged:
@@ -81,18 +101,20 @@ class PlanStep:
         )
         result = await context.turns.run(work)
         if result.finished.status is EndStatus.DONE:
-            return tuple(pages_in(result.finished.answer))
+            answer = result.finished.answer
+            return Planned(tuple(pages_in(answer)), answer if staged else "")
         return rest_after(result)
 
-    async def _by_cli(self) -> PAGES | Stop:
+    async def _by_cli(self) -> Planned | Stop:
         context, cycle = self._context, self._context.cycle
         folder = context.core.cycle.plans.folder(cycle.run)
         context.core.cycle.plans.clear(cycle.run)
 
-        async def step(turn: Turn) -> StepResult[PAGES]:
+        async def step(turn: Turn) -> StepResult[Planned]:
             start = ExecutorStart(context, cycle.roles.planner, ExecutorRole.PLAN, turn, folder)
             answer = (await start.run(context.core.turn.prompts.filled(PLAN_PAGE, self._values(folder)))).answer
-            return StepResult(answer, tuple(context.core.cycle.plans.pages(cycle.run)) or tuple(pages_in(answer)))
+            pages = tuple(context.core.cycle.plans.pages(cycle.run)) or tuple(pages_in(answer))
+            return StepResult(answer, Planned(pages, answer))
 
         work = TurnWork("", context.state.axes.surface, run=cycle.run, alone=False)
         result = await context.turns.run_step(work, step)

@@ -23,7 +23,7 @@ from quintet.domain.tasks.cycle import Board, board
 from quintet.domain.tasks.drift import Drift, DriftKind, Scan, scan, status_in, summarise
 from quintet.domain.tasks.order import dependency_problems
 from quintet.domain.tasks.page import read_page, read_pages, with_id, write_page
-from quintet.domain.tasks.task import OVER, Task, TaskMove, TaskStatus, TaskText, moved, place
+from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, TaskText, moved, place
 from quintet.engine.session.leases import LEASE_SECONDS, owner_lives
 
 S = TaskStatus
@@ -74,6 +74,15 @@ class TaskKeeper:
         now, live = self._clock.epoch(), self._process_start
         taken = [c.task for c in self.store.claims().values() if c.owner != owner and owner_lives(c, now, live)]
         return board(self.look().tasks, milestones, frozenset(taken))
+
+    def can_go_on(self) -> int:
+        """How many tasks of the project wait to be begun, verified, approved, or asked about again."""
+        tasks = [task for task in self.look().tasks if not self.holder(task.id)]
+        return sum(task.status in (*READY, *WAITING_FOR_A_VERDICT) or self.was_refused(task) for task in tasks)
+
+    def was_refused(self, task: Task) -> bool:
+        """Whether a task is blocked because it was not allowed something; then it can be asked again."""
+        return task.status is S.BLOCKED and task_cause_of(self.why(task.id)) is TaskCause.REFUSED
 
     def ids(self) -> set[str]:
         """Those that no new task can have: the cancelled ones' too."""

@@ -54,6 +54,12 @@ def reach(state: SessionState, boundary: Boundary) -> list[Event]:
     return events
 
 
+def after(state: SessionState, boundary: Boundary) -> Axes:
+    """Where the dials stand once a boundary is passed."""
+    landed = [event for event in reach(state, boundary) if isinstance(event, DialsTurned)]
+    return landed[-1].after if landed else state.axes
+
+
 def drop_all(state: SessionState, reason: str) -> list[Event]:
     return [TransitionDropped(transition=waiting.id, reason=reason) for waiting in state.dials.pending]
 

@@ -8,18 +8,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from quintet.domain.dials.transitions import Activity
+from msgspec import structs
+
+from quintet.domain.dials.transitions import Activity, Boundary
 from quintet.domain.input import slash_line as command_line
 from quintet.domain.journal.input_outcome import NOT_BEGUN
 from quintet.domain.journal.protocol import CommandRan, Event, InputReceived, QuestionAnswered
 from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.messages import EndStatus
-from quintet.domain.turn.reports import Order
+from quintet.domain.turn.reports import Order, ordered
 from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.commands import cycle as cycles
 from quintet.engine.cycle.claims import TaskClaims
 from quintet.engine.cycle.context import CycleContext
+from quintet.engine.session import dials
 from quintet.engine.session.command_context import TurnEffect
 from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
@@ -134,14 +137,27 @@ class InputRunner:
     # ── the work
 
     async def _run(self, first: InputReceived) -> None:
+        first = self._ordered(first)
         work = await self._work(first)
         if work is None or (work.text and not work.own and not await self._may_begin(work)):
             return
         asked = work.text if work.submission and not work.own else ""
         if cycles.begins_one(self._core, self._state, asked, work.order):
             await self._run_cycle(first)
+        elif first.submission and work.order and work.order.kind == "repair":
+            from quintet.engine.cycle.repair import repair  # most sessions repair nothing
+
+            await repair(self._core, self._journal, self._turns, work)
         else:
             await self._turns.run(work)
+
+    def _ordered(self, first: InputReceived) -> InputReceived:
+        """An input with what it asks for in the work mode that it begins in, as the command of that name would."""
+        free = first.submission and first.order is None and self._state.runs.agent is None
+        if not free or command_line.own_call(first.text) or self._core.turn.answer_schema:
+            return first
+        axes = dials.after(self._state, Boundary.UNIT_START)
+        return structs.replace(first, order=ordered(axes.work_mode, first.text))
 
     async def _work(self, first: InputReceived) -> TurnWork | None:
         """The turn that an input is for; None if its agent has answered it."""

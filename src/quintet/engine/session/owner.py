@@ -37,6 +37,7 @@ from quintet.engine.agents import runs
 from quintet.engine.checkpoints.keeper import CheckpointKeeper
 from quintet.engine.commands import table as commands
 from quintet.engine.commands.agents import enter_agent
+from quintet.engine.commands.dials import LateReview
 from quintet.engine.session import dials, questions
 from quintet.engine.session.command_context import CommandContext, CommandOutcome, TurnEffect
 from quintet.engine.session.core import Core
@@ -56,12 +57,14 @@ class Owner:
         self.core = core
         self.feed = Feed()
         self.journal = Journal(core.store, core.clock, state, lease, self.feed, core.ownership.durable, core.redactor)
-        self.journal.on_event = ShellRevoker(core, self.journal).on_event
+        self._revoker = ShellRevoker(core, self.journal)
         self._lease = lease
         self._keeper = CheckpointKeeper(core, self.journal)
         self._questions = questions.Questions(self.journal)
         claims_of = f"{state.session}/{lease.owner}"
         self._inputs = InputRunner(core, self.journal, self._questions, self._keeper, claims_of, self._give_up)
+        self._late_review = LateReview(core, self.journal, self._questions, lambda: self._inputs.activity)
+        self.journal.on_event = self._on_event
         self._context = CommandContext(
             core, self.journal, self._questions, self._keeper, self._inputs, state.axes.surface
         )
@@ -74,6 +77,10 @@ class Owner:
     @property
     def state(self) -> SessionState:
         return self.journal.state
+
+    def _on_event(self, event: Event) -> None:
+        self._revoker.on_event(event)
+        self._late_review.on_event(event)
 
     # ── life
 

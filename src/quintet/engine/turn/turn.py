@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 
 from msgspec import structs
 
 from quintet.domain.base import json_schema
 from quintet.domain.base.errors import ModelError, UsageError
+from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import RunControl, Surface
 from quintet.domain.journal.describe import compacted, nothing_to_compact
 from quintet.domain.journal.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
 from quintet.domain.settings.hooks import HookPlace
+from quintet.domain.tasks.health import Finding, named
 from quintet.domain.tasks.page import pages_in, read_pages
 from quintet.domain.turn import delivery, swe_phases
 from quintet.domain.turn import stage_policy as policy
@@ -34,6 +37,7 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
+from quintet.engine.turn.gatekeeper import Blocked
 from quintet.engine.turn.model_reply import Reply
 from quintet.engine.turn.model_request import Asker, error_info
 from quintet.engine.turn.prompts import NO_CALLS
@@ -58,12 +62,14 @@ class Turn:
         go: asyncio.Event,
         turn: str,
         text: str = "",
+        still_wrong: Callable[[], Awaitable[list[Finding]]] | None = None,
     ) -> None:
         self._core = core
         self._journal = journal
         self._go = go  # clear while the run is paused
         self._turn = turn
         self._text = text
+        self._still_wrong = still_wrong  # what is left of the findings that the turn is to mend
         self._workflow: WorkflowRun | None = None  # the one that its run follows
         self._asker = Asker(core, journal, turn)
         self._calls = Calls(core, journal, questions, keeper, turn)
@@ -71,6 +77,7 @@ class Turn:
         self._warming_up = False
         self._outcome = ""  # of the last step, as prompts tell it
         self._rounds: list[int] = []  # how many calls had run when the work was sent back
+        self._health = ""  # what the doctor found when it looked last
         self._beside = (Usage(), 0.0)  # what AI CLIs spent
         self.refused = False  # by the model: its answer says why
 
@@ -99,8 +106,8 @@ class Turn:
             await self._warm_up()
             while True:
                 ending = await self._answer()
-                if ending.status == EndStatus.DONE and self._is_checked():
-                    checked = await self._check_delivery(ending)
+                if ending.status == EndStatus.DONE and (self._still_wrong or self._is_checked()):
+                    checked = await (self._check_health() if self._still_wrong else self._check_delivery(ending))
                     if checked is None:
                         continue
                     if checked is DeliveryState.NEEDS_WORK and self._is_autonomous and not self._goes_in_circles():
@@ -345,6 +352,21 @@ class Turn:
         self._outcome = reason
         self._report(said, reason)
         return said
+
+    async def _check_health(self) -> DeliveryState:
+        """Repair is delivered when the doctor finds nothing more; the same twice, and somebody else has to."""
+        assert self._still_wrong
+        left = await self._still_wrong()
+        if not left:
+            self._report(DeliveryState.DONE, "the doctor finds nothing wrong any more")
+            return DeliveryState.DONE
+        self._outcome = "\n".join(f"- {one.code}: {one.problem}. {one.advice}" for one in left)
+        reason = f"the doctor still finds {counted(len(left), 'thing')} wrong:\n{self._outcome}"
+        self._report(DeliveryState.NEEDS_WORK, reason)
+        known, self._health = self._health, named(left)
+        if self._is_autonomous and known == self._health:
+            raise Blocked(reason)
+        return DeliveryState.NEEDS_WORK
 
     async def _claimed(self) -> tuple[DeliveryState, str]:
         """What the model says of its own work."""

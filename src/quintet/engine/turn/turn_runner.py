@@ -17,6 +17,7 @@ from quintet.domain.input.image_paths import image_paths
 from quintet.domain.journal.protocol import ErrorInfo, Event, Noticed, TurnFinished, TurnStarted
 from quintet.domain.journal.reasons import EndCause
 from quintet.domain.journal.state import SessionState
+from quintet.domain.tasks.health import Finding
 from quintet.domain.turn.messages import EndStatus, KeptImage, Role
 from quintet.domain.turn.reports import Order
 from quintet.domain.turn.surroundings import Surroundings
@@ -50,6 +51,7 @@ class TurnWork(Struct, frozen=True):
     alone: bool = True  # a unit by itself; a turn of a cycle leaves its run and the dials to the cycle
     in_any_mode: bool = False  # what is ordered is done in every work mode
     typed: bool = False  # it is a shell line that the person typed at this process's terminal
+    still_wrong: Callable[[], Awaitable[list[Finding]]] | None = None  # what is left to mend; done when nothing is
 
 
 class StepResult(Struct, Generic[T], frozen=True):
@@ -118,7 +120,7 @@ class Turns:
         core, journal = self._core, self._journal
         turn_id = core.ids.new("turn")
         told = work.text or self._last_text()
-        turn = Turn(core, journal, self._questions, self._keeper, self._go, turn_id, told)
+        turn = Turn(core, journal, self._questions, self._keeper, self._go, turn_id, told, work.still_wrong)
         self.current = turn
         if work.alone and (landed := dials.reach(self._state, Boundary.UNIT_START)):
             journal.post(*landed)

@@ -139,6 +139,9 @@ class TerminalUi(KeyedUi):
         prompt.focus()
         self.call_after_refresh(self._type_what_came_early)
         self.run_worker(self._follow(self.session), group="follow", exclusive=True)
+        first, self.context.first = self.context.first, ""
+        if first:
+            await self.session.submit(p.Say(text=first))
 
     def on_key(self, event: events.Key) -> None:
         """Keys before there is a prompt are kept for it; later, keys that nothing else uses are typed there."""

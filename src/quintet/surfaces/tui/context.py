@@ -50,6 +50,7 @@ class TuiContext(Struct):
     at_hand: PromptSources | None = None  # files, past inputs and the like for the prompt and the pickers
     trust: TrustAsked | None = None
     at_terminal: bool = False  # keys come from this process's own terminal
+    first: str = ""  # the input that the session begins with, if it was opened with one
     log_crash: Callable[[BaseException], None] = lambda error: None
 
 
