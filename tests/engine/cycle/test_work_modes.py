@@ -335,12 +335,3 @@ def test_plan_reads_a_file_in_quotes_and_says_when_there_is_none(repo: Path) -> 
         assert (began.source, began.text) == ("my file.md", TWO)
 
     drive(repo, script, rules(), axes=ASSISTED)
-
-
-def test_an_unknown_planner_fails_before_a_dial_turns(repo: Path) -> None:
-    async def script(driver: Driver) -> None:
-        ran = await driver.command("/plan do a")
-        assert not ran.ok and '"nosuch" is no executor' in ran.text
-        assert str(driver.axes.work_mode) == "chat" and not driver.of(p.CycleBegan)
-
-    drive(repo, script, rules(), axes=ASSISTED, settings={"cycle.planner": "nosuch"})

@@ -235,7 +235,7 @@ def test_a_report_tells_what_a_session_did(repo: Path) -> None:
         await driver.turn("rename it")
         await driver.command("/rate 2 too slow")
         await driver.command("/rate 4 good after all")
-        await driver.command("/mode plan")
+        await driver.command("/mode chat")
         await driver.turn("read on")
 
     (repo / ".env").write_text("TOKEN=hunter22")
@@ -253,7 +253,7 @@ def test_a_report_tells_what_a_session_did(repo: Path) -> None:
     found = reported(driver)
     assert [row.badge for row in found.axes] == [
         "build │ autonomous │ trusted │ smart",
-        "plan │ autonomous │ trusted │ smart",
+        "chat │ autonomous │ trusted │ smart",
     ]
     assert (found.axes[1].actor, found.axes[1].scope, found.axes[1].reason) == ("user", "now", "/mode")
     first, second = found.turns

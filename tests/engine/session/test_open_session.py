@@ -68,9 +68,9 @@ def test_dials_given_with_resume_are_turned_by_the_user_and_logged(repo: Path) -
 def test_the_state_is_the_fold_of_the_journal_and_folding_twice_gives_the_same(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.turn("one")
-        await driver.command("/mode plan")
+        await driver.command("/mode chat")
         await driver.turn("two")
-        await driver.command("/steer mode chat next-milestone")
+        await driver.command("/steer mode plan next-milestone")
 
     driver = drive(repo, script, ScriptedModel([[call("Read", file_path="tally/count.py")], "a", "b"]))
     events = [recorded.event for recorded in stored(repo, driver.session.id)]
@@ -112,7 +112,7 @@ def test_an_unfinished_turn_is_closed_on_resume_and_can_be_continued(repo: Path)
 def test_a_fork_begins_with_the_finished_turns_and_goes_its_own_way(repo: Path) -> None:
     async def first(driver: Driver) -> None:
         await driver.turn("shared")
-        await driver.command("/mode plan")
+        await driver.command("/mode chat")
 
     parent = drive(repo, first, ScriptedModel(["answer"])).session.id
 
@@ -145,8 +145,8 @@ def test_either_of_two_attachments_can_steer_the_session_that_one_owns(repo: Pat
         ):
             assert mine.owned_here and not other.owned_here
             theirs = Driver(other)
-            ran = await theirs.command("/mode review")
-            assert ran.ok and mine.state.axes.work_mode is WorkMode.REVIEW
+            ran = await theirs.command("/mode chat")
+            assert ran.ok and mine.state.axes.work_mode is WorkMode.CHAT
             finished = await theirs.turn("hi from elsewhere")
             assert finished.answer == "hello"
             assert other.state.axes == mine.state.axes

@@ -66,7 +66,7 @@ def test_citations_of_files_are_looked_up_and_the_rest_kept_as_it_is(repo: Path)
 def test_the_question_is_taken_as_it_was_typed_and_the_work_mode_turned(repo: Path) -> None:
     driver, model = researched(repo, "{}", f"/research {QUESTION}\nThe second line.")
     asked = next(message.text for message in model.requests[0].messages if message.role is Role.USER)
-    assert asked == f"Research this question: {QUESTION}\nThe second line."
+    assert asked == f"{QUESTION}\nThe second line."
     (turned,) = driver.of(p.DialsTurned)
     assert (turned.change, turned.actor) == (AxesChange(work_mode=WorkMode.RESEARCH), "user")
     assert driver.of(p.QuestionAsked) == []

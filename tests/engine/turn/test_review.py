@@ -272,18 +272,19 @@ def test_a_review_never_runs_in_a_work_mode_that_may_change_the_project(repo: Pa
 # ── which turns report
 
 
-def test_a_plain_turn_in_review_is_a_plain_turn(repo: Path) -> None:
+def test_s3_3_4_every_input_in_review_leaves_a_report_also_one_that_came_as_text(repo: Path) -> None:
     plant(repo)
     model = ScriptedModel(["{}", "Two words."])
 
     async def script(driver: Driver) -> None:
         await driver.turn("/review")
-        assert (await driver.turn("how many?")).answer == "Two words."
+        answer = (await driver.turn("how many?")).answer
+        assert answer.startswith("# Review of how many?\n\nTwo words.\n")
 
     driver = drive(repo, script, model, axes=CHAT)
-    assert len(driver.of(p.ReportMade)) == 1
+    assert [made.subject for made in driver.of(p.ReportMade)] == ["working-tree", "how many?"]
     assert "JSON" in model.requests[0].messages[0].text
-    assert "JSON" not in model.requests[1].messages[0].text
+    assert model.requests[0].messages[0] == model.requests[-1].messages[0], "the head stays"
 
 
 def test_an_interrupted_review_that_goes_on_still_reports(repo: Path) -> None:

@@ -298,9 +298,10 @@ class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     planner: Annotated[str, setting("native, codex, claude, gemini or acp:COMMAND", TRUSTED)] = "native"
     executor: Annotated[str, setting("who does the units; the same names", TRUSTED)] = "native"
     verifier: Annotated[str, setting("who verifies them; empty means the planner", TRUSTED)] = ""
-    from_input: Annotated[bool, setting("in build and autonomous, an input that is several tasks is planned first")] = (
-        True
-    )
+    from_input: Annotated[
+        bool,
+        setting("in build and autonomous, an input that is several tasks is planned first; of -p, with --autonomous"),
+    ] = True
     max_iterations: Annotated[int, setting("plans of one cycle", TIGHTEN)] = 20
     max_units: Annotated[int, setting("units of one cycle", TIGHTEN)] = 0
     max_tokens: Annotated[int, setting("tokens that one cycle may use", TIGHTEN)] = 0

@@ -48,7 +48,7 @@ def begins_one(core: Core, state: SessionState, text: str, order: Order | None) 
     return is_several(text, lines=by_rules)
 
 
-async def plan(context: CommandContext, line: CommandLine) -> CommandOutcome:
+def plan(context: CommandContext, line: CommandLine) -> CommandOutcome:
     text = "\n".join(filter(None, (*line.words, line.details.strip())))
     if not text:
         raise UsageError("/plan TEXT, or /plan FILE: say what is to be done")
@@ -59,16 +59,7 @@ async def plan(context: CommandContext, line: CommandLine) -> CommandOutcome:
         raise UsageError(f"{source}: there is no such file, or nothing in it")
     else:
         source = ""
-    await _check_executors(context.core)
     return begin_work(context, WorkMode.PLAN, "planning begins", BeginWork(text, Order("plan", source)))
-
-
-async def _check_executors(core: Core) -> None:
-    """An AI CLI that is not there is an error before a dial turns."""
-    settings = core.settings.cycle
-    for name in dict.fromkeys((settings.planner, settings.executor, settings.verifier)):
-        if name not in ("", NATIVE) and (problem := (await core.cycle.executors().look(name)).problem):
-            raise UsageError(problem)
 
 
 def accept(context: CommandContext, line: CommandLine) -> CommandOutcome:

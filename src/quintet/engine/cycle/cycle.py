@@ -100,7 +100,7 @@ class CycleRun:
             await context.journal.append(*taken, resumed, *runs.begin(context.core, state, wanted))
         else:
             await context.journal.append(*self._fresh(first))
-        for task, move in [*put_back, *await self._asked_again()]:
+        for task, move in [*put_back, *(await self._asked_again() if goes_on or not context.cycle.plans else ())]:
             context.journal.post(task_moved(task, move, context.cycle.run))
         self._moved(CyclePhase.CHECKING_DONE)
 
