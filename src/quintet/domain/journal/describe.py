@@ -99,6 +99,10 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"{e.error.code}: {e.error.message}{again}", "warning" if again else "error")]
         case p.QuestionAnswered() as e if e.by != "user":
             return [Line(f"question closed: {e.by}", "dim")]
+        case p.InputsHeld(submissions=held):
+            return [
+                Line(f"held     {counted(len(held), 'queued input')}; /resume begins them, /queued shows them", "dim")
+            ]
         case p.RunPaused() | p.RunResumed():
             return []
         case p.TurnFinished() as e if e.status != EndStatus.DONE and not e.cycle:

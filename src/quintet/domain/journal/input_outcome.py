@@ -13,6 +13,7 @@ from quintet.domain.journal.protocol import (
     CommandRan,
     CycleStopped,
     Event,
+    InputWithdrawn,
     QuestionAnswered,
     QuestionAsked,
     TurnFinished,
@@ -33,7 +34,7 @@ class InputOutcome(Struct, frozen=True):
     status: EndStatus
     answer: str = ""
     reason: str = ""
-    event: CommandRan | TurnFinished | CycleStopped | QuestionAnswered | None = None
+    event: CommandRan | TurnFinished | CycleStopped | QuestionAnswered | InputWithdrawn | None = None
     skipped: tuple[SkippedCall, ...] = ()  # that nobody could approve
 
 
@@ -74,6 +75,8 @@ class InputWatch:
                 self._question = event.question
             case QuestionAnswered() if event.question == self._question and event.choice in ("", NO):
                 return InputOutcome(EndStatus.CANCELLED, reason=event.note, event=event)
+            case InputWithdrawn() if event.submission == self.submission:
+                return InputOutcome(EndStatus.CANCELLED, reason=event.reason, event=event)
             case TurnStarted() if event.submission == self._began:
                 self._turn = event.turn
             case TurnFinished() if self._turn and event.turn == self._turn:

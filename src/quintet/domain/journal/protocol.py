@@ -68,6 +68,10 @@ from quintet.domain.journal.session_events import (
     HistoryCompacted,
     HookRan,
     InputReceived,
+    InputRevised,
+    InputsHeld,
+    InputsReleased,
+    InputWithdrawn,
     ModelChosen,
     ModelFailed,
     ModelReplied,
@@ -96,6 +100,10 @@ Event = (
     SessionOpened
     | SessionTaken
     | InputReceived
+    | InputRevised
+    | InputWithdrawn
+    | InputsHeld
+    | InputsReleased
     | CommandRan
     | DialsTurned
     | TransitionPending
@@ -303,6 +311,10 @@ __all__ = [
     "HistoryCompacted",
     "HookRan",
     "InputReceived",
+    "InputRevised",
+    "InputWithdrawn",
+    "InputsHeld",
+    "InputsReleased",
     "Interrupt",
     "MenuMoved",
     "ModelChosen",

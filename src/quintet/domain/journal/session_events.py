@@ -47,6 +47,33 @@ class InputReceived(Tagged, frozen=True, kw_only=True, gc=False):
     order: Order | None = None  # the report that /review or /research wants of it
 
 
+class InputRevised(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user changed the text of an input that waits; its place stays."""
+
+    submission: str
+    text: str
+
+
+class InputWithdrawn(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user took back an input that waited; it is never begun."""
+
+    submission: str
+    reason: str
+
+
+class InputsHeld(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user stopped what ran: the inputs that waited behind it are not begun until they are let go."""
+
+    submissions: tuple[str, ...]
+    reason: str
+
+
+class InputsReleased(Tagged, frozen=True, kw_only=True, gc=False):
+    """The inputs that were held are begun again, in their order."""
+
+    reason: str
+
+
 class CommandRan(Tagged, frozen=True, kw_only=True, gc=False):
     """A slash command was carried out, or refused with `ok` false and an error code."""
 

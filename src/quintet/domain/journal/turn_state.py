@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import DecodeError, Struct, field, json
+from msgspec import DecodeError, Struct, field, json, structs
 
 from quintet.domain.journal.call_events import CallDecided, ToolFinished, ToolStarted
 from quintet.domain.journal.reasons import names_a_dial, without_person
 from quintet.domain.journal.session_events import (
     CommandRan,
     InputReceived,
+    InputRevised,
+    InputsHeld,
+    InputsReleased,
+    InputWithdrawn,
     RunPaused,
     RunResumed,
     TurnFinished,
@@ -57,6 +61,7 @@ class OpenTurn(Struct):
 
 class TurnState(Struct):
     waiting: list[InputReceived] = field(default_factory=list)  # inputs whose turn has not begun
+    held: tuple[str, ...] = ()  # of those, by submission, what the user stopped
     open: OpenTurn | None = None
     order: Order | None = None  # the report the newest turn is to leave
     count: int = 0
@@ -69,6 +74,11 @@ class TurnState(Struct):
     def answered(self, submission: str) -> None:
         """An input that has begun its turn or cycle, or was answered without one, waits no longer."""
         self.waiting = [i for i in self.waiting if i.submission != submission]
+
+    @property
+    def following(self) -> InputReceived | None:
+        """The input that is to begin next."""
+        return next((one for one in self.waiting if one.submission not in self.held), None)
 
     def begin(self, event: TurnStarted) -> None:
         self.open = OpenTurn(event.turn, event.run, event.submission)
@@ -107,8 +117,30 @@ def _resumed(turns: TurnState, event: RunResumed) -> None:
     turns.paused = False
 
 
+def _revised(turns: TurnState, event: InputRevised) -> None:
+    turns.waiting = [
+        structs.replace(one, text=event.text) if one.submission == event.submission else one for one in turns.waiting
+    ]
+
+
+def _withdrawn(turns: TurnState, event: InputWithdrawn) -> None:
+    turns.answered(event.submission)
+
+
+def _held(turns: TurnState, event: InputsHeld) -> None:
+    turns.held = event.submissions
+
+
+def _released(turns: TurnState, event: InputsReleased) -> None:
+    turns.held = ()
+
+
 TURN_FOLDS: dict[type, Callable[[TurnState, Any], None]] = {
     CommandRan: _command_ran,
+    InputRevised: _revised,
+    InputWithdrawn: _withdrawn,
+    InputsHeld: _held,
+    InputsReleased: _released,
     RunPaused: _paused,
     RunResumed: _resumed,
 }

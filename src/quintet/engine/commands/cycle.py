@@ -135,7 +135,7 @@ def going_on(context: CommandContext, control: RunControl | None = None) -> Begi
     """What takes up a cycle that has stopped and can go on, at a run control; None if there is none."""
     state = context.state
     cycle = state.live_cycle
-    if cycle is None or cycle.at_work or state.turns.open or state.turns.waiting:
+    if cycle is None or cycle.at_work or state.turns.open or state.turns.following:
         return None
     if state.runs.active not in ("", cycle.run):
         return None
@@ -147,7 +147,7 @@ def going_on(context: CommandContext, control: RunControl | None = None) -> Begi
 def open_tasks(context: CommandContext) -> tuple[BeginWork | None, str]:
     """What begins the project's open tasks, and what is said of them: they are done in work mode build."""
     state = context.state
-    if state.turns.open or state.turns.waiting or state.runs.active or (state.cycle and state.cycle.at_work):
+    if state.turns.open or state.turns.following or state.runs.active or (state.cycle and state.cycle.at_work):
         return None, ""
     number = context.core.cycle.tasks().can_go_on()
     if not number:
@@ -208,6 +208,10 @@ async def reset(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 def _at_rest(context: CommandContext) -> CycleState | None:
-    if context.state.turns.open or context.state.turns.waiting or (context.state.cycle and context.state.cycle.at_work):
+    if (
+        context.state.turns.open
+        or context.state.turns.following
+        or (context.state.cycle and context.state.cycle.at_work)
+    ):
         raise UsageError("a turn is running: wait for it, or /stop it")
     return context.state.live_cycle

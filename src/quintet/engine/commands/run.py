@@ -15,6 +15,7 @@ from quintet.domain.models.connecting import sends
 from quintet.domain.settings.settings import REPLAYED
 from quintet.domain.turn.reports import Order
 from quintet.engine.agents import runs
+from quintet.engine.commands import queued
 from quintet.engine.commands.agents import resume_run
 from quintet.engine.commands.cycle import going_on, open_tasks
 from quintet.engine.session import dials
@@ -42,12 +43,15 @@ def resume(context: CommandContext, line: CommandLine) -> CommandOutcome:
         if context.state.cycle and context.state.cycle.at_work:
             data["cycle"] = context.state.cycle.run
         return CommandOutcome("goes on", [RunResumed(reason="/resume")], [TurnEffect.LET_GO], data=data)
-    if context.state.turns.open or context.state.turns.waiting or _cycling(context):
+    if context.state.turns.open or context.state.turns.following or _cycling(context):
         raise UsageError("a turn is running: wait for it, or /stop it")
     if not line.words and (beginning := going_on(context)):
         return CommandOutcome("the cycle goes on", begins=beginning)
+    let_go = queued.released(context.state, "/resume") if not line.words else []
     if context.state.turns.interrupted and not line.words:
-        return CommandOutcome("goes on where it was interrupted", effects=[TurnEffect.CONTINUE])
+        return CommandOutcome("goes on where it was interrupted", let_go, [TurnEffect.CONTINUE])
+    if let_go:
+        return CommandOutcome("goes on with what is queued", let_go)
     return _resume_run(context, "".join(line.words))
 
 
@@ -81,7 +85,8 @@ def stop(context: CommandContext, line: CommandLine) -> CommandOutcome:
     said = f"; {counted(len(dropped), 'waiting transition')} dropped" if dropped else ""
     withdrawn = context.questions.withdrawn(QuestionAbout.PLAN, "/stop")
     waiting = runs.move(context.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
-    return CommandOutcome(f"stopped{said}", [*dropped, *waiting, *withdrawn], [TurnEffect.STOP])
+    held = queued.held(state, "/stop")
+    return CommandOutcome(f"stopped{said}", [*dropped, *waiting, *withdrawn, *held], [TurnEffect.STOP])
 
 
 def _cycling(context: CommandContext) -> bool:

@@ -11,7 +11,7 @@ from quintet.domain.dials.axes import AXIS_WORDS, Surface
 from quintet.domain.input import slash_line as command_line
 from quintet.domain.input.slash_line import CommandLine, CommandUsage
 from quintet.domain.journal.state import SessionState
-from quintet.engine.commands import agents, work
+from quintet.engine.commands import agents, queued, work
 from quintet.engine.commands import cycle as cycles
 from quintet.engine.commands import dials as turns
 from quintet.engine.commands import rewind as rewinds
@@ -125,6 +125,13 @@ TABLE: tuple[SlashCommand, ...] = (
     ),
     SlashCommand(
         "resume", "/resume [RUN]", "go on after /pause or an interrupt, or with this project's latest run", runs.resume
+    ),
+    SlashCommand(
+        "queued",
+        "/queued [drop N|all | edit N TEXT | run]",
+        "inputs that wait behind the turn that runs; change or drop one, or begin those that were stopped",
+        queued.queued,
+        prose=True,
     ),
     SlashCommand("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
     SlashCommand("model", "/model [NAME|PRESET/MODEL|auto]", "choose a model for this session", runs.choose_model),

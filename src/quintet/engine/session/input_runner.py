@@ -73,8 +73,8 @@ class InputRunner:
     # ── beginning and ending
 
     def start_next(self) -> None:
-        if self._task is None and self._state.turns.waiting and not self._stopped:
-            self._begin(self._state.turns.waiting[0])
+        if self._task is None and not self._stopped and (following := self._state.turns.following):
+            self._begin(following)
 
     def _begin(self, first: InputReceived) -> None:
         self._turns.ending = EndStatus.INTERRUPTED

@@ -35,6 +35,7 @@ from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.agents import runs
 from quintet.engine.checkpoints.keeper import CheckpointKeeper
+from quintet.engine.commands import queued
 from quintet.engine.commands import table as commands
 from quintet.engine.commands.agents import enter_agent
 from quintet.engine.commands.dials import LateReview
@@ -179,7 +180,7 @@ class Owner:
             case Interrupt():
                 running = self.state.busy
                 said = "interrupted" if running else "nothing is running"
-                await self._ran(submitted, "interrupt", said, ok=running)
+                await self._ran(submitted, "interrupt", said, *queued.held(self.state, "interrupted"), ok=running)
                 self._inputs.cut_short(EndStatus.INTERRUPTED)
 
     async def _command(self, submitted: Submitted, text: str) -> None:
@@ -200,9 +201,11 @@ class Owner:
         ran = CommandRan(submission=submitted.id, line=text, text=outcome.text, data=_data(outcome))
         begun = self._begun(submitted, outcome, asked)
         await self.journal.append(*said, ran, *asked, *begun, consumed=submitted.id)
+        if TurnEffect.CONTINUE in outcome.effects:  # before what waits behind it
+            self._inputs.apply(TurnEffect.CONTINUE)
         self._inputs.start_next()
         for effect in outcome.effects:
-            if effect is not TurnEffect.HOLD:
+            if effect not in (TurnEffect.HOLD, TurnEffect.CONTINUE):
                 self._inputs.apply(effect)
 
     def _begun(self, submitted: Submitted, outcome: CommandOutcome, asked: list[QuestionAsked]) -> list[Event]:
@@ -234,9 +237,9 @@ class Owner:
         wanted = dials.new(self.core.ids, taken.turns, Scope.NOW, reason)
         return [dials.turn(self.state, wanted, self._inputs.activity)]
 
-    async def _ran(self, submitted: Submitted, line: str, text: str, *, ok: bool, code: str = "") -> None:
+    async def _ran(self, submitted: Submitted, line: str, text: str, *events: Event, ok: bool, code: str = "") -> None:
         ran = CommandRan(submission=submitted.id, line=line, text=text, ok=ok, code=code)
-        await self.journal.append(ran, consumed=submitted.id)
+        await self.journal.append(ran, *events, consumed=submitted.id)
 
 
 def _data(outcome: CommandOutcome) -> dict[str, Any]:
