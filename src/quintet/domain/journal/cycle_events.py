@@ -28,6 +28,16 @@ class CycleBegan(Tagged, frozen=True, kw_only=True, gc=False):
     plans: bool = True  # without: it does the tasks that are there
 
 
+class ExecutorChosen(Tagged, frozen=True, kw_only=True, gc=False):
+    """Who plans, executes or verifies in this session was chosen; what follows goes by it, in a running cycle too."""
+
+    role: ExecutorRole
+    name: str  # empty: as the settings say
+    planner: str  # who does each from now on
+    executor: str
+    verifier: str
+
+
 class CycleResumed(Tagged, frozen=True, kw_only=True, gc=False):
     """A cycle that had stopped goes on; the end of this stretch answers the submission."""
 
@@ -48,6 +58,7 @@ class CycleMoved(Tagged, frozen=True, kw_only=True, gc=False):
     attempt: int = 0  # of a unit: how often the task was begun, this time included
     current: int = 0  # of the tasks of the cycle, which one
     total: int = 0
+    reads_only: bool | UnsetType = UNSET  # of a unit: its task changes nothing, so it may not
 
 
 class PlannedTask(Struct, frozen=True, gc=False):

@@ -13,18 +13,12 @@ from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.journal.turn_state import skipped_call
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.executors import CycleRoles
 from quintet.domain.turn.messages import Usage
 
+MOST_SAID = 500  # characters of what a unit ended with
 MOST_CHANGED = 200  # files of one task that are remembered by name
 _AT_UNIT = (CyclePhase.PROCESSING, CyclePhase.EXECUTING, CyclePhase.MOVING_COMPLETED)
-
-
-class CycleRoles(Struct, frozen=True):
-    """Who does what: native, or an AI CLI."""
-
-    planner: str = ""
-    executor: str = ""
-    verifier: str = ""
 
 
 class CyclePlans(Struct, frozen=True):
@@ -47,6 +41,9 @@ class CycleUnit(Struct, frozen=True):
     total: int = 0
     changed: tuple[str, ...] = ()  # by the units of the task named below, the first of the files
     changed_by: str = ""
+    done_by: str = ""  # who carries the newest unit out, or did
+    said: str = ""  # what it ended with, in the words of who did it
+    reads_only: bool = False  # its task changes nothing
     unsure: str = ""  # a task in whose unit something was being published when it was cut short
     refusal: str = ""  # why a call of it was not allowed, where that can be why it is not done
 
@@ -172,9 +169,22 @@ def _moved(cycle: CycleState, event: c.CycleMoved) -> CycleState:
     )
     spent = cycle.spent
     if event.phase is CyclePhase.EXECUTING:
-        unit = structs.replace(unit, refusal="")
+        unit = structs.replace(unit, done_by=event.by, said="", reads_only=event.reads_only is True, refusal="")
         spent = _step_done(structs.replace(spent, units=spent.units + 1, units_since=spent.units_since + 1))
     return structs.replace(cycle, phase=event.phase, iteration=event.iteration, unit=unit, spent=spent)
+
+
+def with_roles(cycle: CycleState, roles: CycleRoles) -> CycleState:
+    """The cycle with others in those roles that name one."""
+    named = {name: chosen for name in CycleRoles.__struct_fields__ if (chosen := getattr(roles, name))}
+    return structs.replace(cycle, roles=structs.replace(cycle.roles, **named)) if named else cycle
+
+
+def having_said(cycle: CycleState, answer: str) -> CycleState:
+    """What the unit that is under way ended with."""
+    if not (cycle.at_work and cycle.phase is CyclePhase.EXECUTING):
+        return cycle
+    return structs.replace(cycle, unit=structs.replace(cycle.unit, said=answer.strip()[:MOST_SAID]))
 
 
 def having_spent(cycle: CycleState, usage: Usage, cost: float) -> CycleState:

@@ -41,6 +41,7 @@ from quintet.domain.journal.cycle_events import (
     CycleResumed,
     CycleStopped,
     ExecutorActed,
+    ExecutorChosen,
     ExecutorEnded,
     ExecutorSaid,
     PlanAccepted,
@@ -150,6 +151,7 @@ Event = (
     | CycleStopped
     | ExecutorSaid
     | ExecutorActed
+    | ExecutorChosen
     | ExecutorEnded
     | Noticed
 )
@@ -297,6 +299,7 @@ __all__ = [
     "ErrorInfo",
     "Event",
     "ExecutorActed",
+    "ExecutorChosen",
     "ExecutorEnded",
     "ExecutorSaid",
     "FilesChanged",
