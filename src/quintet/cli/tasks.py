@@ -17,7 +17,7 @@ from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange
 from quintet.domain.tasks.order import blocked_by
-from quintet.domain.tasks.page import read_pages
+from quintet.domain.tasks.page import notes, read_pages
 from quintet.domain.tasks.task import Task
 from quintet.engine.cycle import task_tables as shown
 from quintet.package import load
@@ -38,7 +38,7 @@ def tasks_list(arguments: Namespace) -> int:
     if arguments.json:
         say_json(shown.as_json(found.tasks, tasks, live_claims(rows)))
     elif not tasks:
-        say([f"no task is {' or '.join(statuses)}" if found.tasks else shown.NONE_YET])
+        say([shown.nothing_shown(found.tasks, statuses)])
     else:
         say(shown.list_lines(found.tasks, tasks))
     return 0
@@ -81,6 +81,9 @@ def tasks_add(arguments: Namespace) -> int:
         say_json(shown.as_json(made, made, {}))
     else:
         say(f"added {task.id}  {task.title}" for task in made)
+    for task in made:
+        for note in notes(task.text):
+            complain(f"{task.id}: {note}")
     return 0
 
 

@@ -45,6 +45,7 @@ def test_every_event_that_a_person_should_see_has_words() -> None:
         "SessionTaken",
         "InputReceived",
         "ModelChosen",
+        "ExecutorChosen",
         "ModelConsulted",
         "MenuMoved",
         "RunPaused",

@@ -59,6 +59,8 @@ class CycleMoved(Tagged, frozen=True, kw_only=True, gc=False):
     current: int = 0  # of the tasks of the cycle, which one
     total: int = 0
     reads_only: bool | UnsetType = UNSET  # of a unit: its task changes nothing, so it may not
+    cost_budget: float | UnsetType = UNSET  # of a unit: what its task may cost
+    cost_spent: float | UnsetType = UNSET  # and has cost before
 
 
 class PlannedTask(Struct, frozen=True, gc=False):
@@ -99,6 +101,7 @@ class TaskVerified(Tagged, frozen=True, kw_only=True, gc=False):
     evidence: str = ""  # what the command printed, its last lines
     findings: str = ""  # what is missing, which goes into the task's file; or why it is not verified
     unverified: bool = False  # nothing shows it: the task is neither done nor failed
+    unchecked: str | UnsetType = UNSET  # of what is done by the offline rules' word: what nobody looked at
 
 
 class CycleStopped(Tagged, frozen=True, kw_only=True, gc=False):

@@ -84,7 +84,17 @@ class SessionState(Struct):
         agent = step.agent if step and step.agent else self.runs.agent
         own, known = agent.tools if agent else None, self.calls.addresses
         stage = self.conversation.stage
-        return CallContext(self.axes, work.toolset, work.todos, work.swe, stage, report, own, known, step, self.rules)
+        rules, read_only = self.rules, self.read_only
+        return CallContext(
+            self.axes, work.toolset, work.todos, work.swe, stage, report, own, known, step, rules, read_only
+        )
+
+    @property
+    def read_only(self) -> str:
+        """Why nothing may be changed now: the task that a unit is at changes nothing. Empty if something may."""
+        cycle = self.cycle
+        held = cycle is not None and cycle.executing and cycle.unit.reads_only
+        return f"task {cycle.unit.begun} changes nothing (mutation: none)" if cycle and held else ""
 
     @property
     def step(self) -> WorkflowProgress | None:

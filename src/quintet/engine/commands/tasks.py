@@ -21,7 +21,7 @@ async def tasks(context: CommandContext, line: CommandLine) -> CommandOutcome:
     wanted = [shown.parse_status(word) for word in line.words]
     every = context.core.cycle.tasks().look().tasks
     lines = shown.list_lines(every, shown.chosen(every, wanted))
-    return CommandOutcome("\n".join(lines) or ("no task is " + " or ".join(wanted) if every else shown.NONE_YET))
+    return CommandOutcome("\n".join(lines) or shown.nothing_shown(every, wanted))
 
 
 def _show(context: CommandContext, words: tuple[str, ...]) -> CommandOutcome:

@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import UNSET
+
 from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
@@ -263,6 +265,7 @@ class CycleRun:
                 evidence=verdict.evidence,
                 findings=verdict.findings,
                 unverified=verdict.outcome is VerifyOutcome.NOT_VERIFIED,
+                unchecked=verdict.unchecked or UNSET,
             )
         )
         self._moved(CyclePhase.CLEANING_UP, task)
