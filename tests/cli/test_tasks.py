@@ -40,6 +40,7 @@ def test_tasks_are_added_listed_shown_and_moved(quintet: Program, pages: list[st
 
     moved = quintet.run("tasks", "move", "task-001", "running", "--reason", "by hand", "--json").clean(0).json()
     assert (moved["before"], moved["after"], moved["reason"]) == ("todo", "running", "by hand")
+    assert moved["scope"] == "now" and "by hand (now)" in quintet.run("tasks", "show", "task-001").clean(0).out
     said = quintet.run("tasks", "move", "task-001", "verifying").clean(0).out
     assert said == "task task-001  running → verifying  Do task-001\n"
     assert untimed(todo(quintet.root)) == ["done/task-001.md", "task-002.md"]

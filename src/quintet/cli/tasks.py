@@ -16,6 +16,7 @@ from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange
+from quintet.domain.dials.transitions import Scope
 from quintet.domain.tasks.order import blocked_by
 from quintet.domain.tasks.page import notes, read_pages
 from quintet.domain.tasks.task import Task
@@ -101,7 +102,7 @@ def tasks_move(arguments: Namespace) -> int:
         raise UsageError(shown.NONE_YET)
 
     reason = arguments.reason or "quintet tasks move"
-    task, made = _kept(places, lambda keeper: keeper.move(arguments.id, after, reason))
+    task, made = _kept(places, lambda keeper: keeper.move(arguments.id, after, reason, scope=Scope.NOW))
     if arguments.json:
         say_json(made)
     else:

@@ -18,6 +18,7 @@ from quintet.domain.base.errors import NotFound, QuintetError, TaskTaken, UsageE
 from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.dials.axes import Axes
+from quintet.domain.dials.transitions import Scope
 from quintet.domain.journal.reasons import FOUND_AS_FILE, TaskCause, task_cause_of
 from quintet.domain.ports.ports import Clock
 from quintet.domain.ports.tasks import DRAFT, Claim, Staged, TaskFiles, TaskStore
@@ -273,7 +274,7 @@ class TaskKeeper:
         done = []
         for task in self.store.tasks():
             if task.status in WAITING_FOR_A_VERDICT:
-                await self.move(task.id, TaskStatus.CANCELLED, "/reset", run=run)
+                await self.move(task.id, TaskStatus.CANCELLED, "/reset", scope=Scope.NOW, run=run)
                 done.append(f"cancelled {task.id}  {task.title}")
             elif task.status is TaskStatus.DONE and not _is_away(task):
                 task = self._with_file(task)
