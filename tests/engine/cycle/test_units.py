@@ -10,6 +10,7 @@ from quintet.adapters.sqlite.database import connect_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe_cycle import stopped
+from quintet.domain.tasks import board
 from quintet.domain.tasks.executors import (
     Assignment,
     Ended,
@@ -19,7 +20,7 @@ from quintet.domain.tasks.executors import (
     Printed,
     Spent,
 )
-from quintet.domain.tasks.task import TaskMove
+from quintet.domain.tasks.task import Task, TaskMove
 from quintet.domain.turn.messages import EndPart, Finish, Request, Role, TextPart, Usage
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.cycle.task_tables import ALL_AWAY
@@ -173,6 +174,15 @@ def test_s3_a_task_that_changes_nothing_cannot_write(repo: Path) -> None:
     assert all(e.grant is None or e.grant.write_roots == () for e in driver.of(p.CallDecided))
 
 
+def test_s3_4_a_refusal_costs_the_offline_rules_no_retry_and_is_what_the_task_waits_with(repo: Path) -> None:
+    add(repo, "a", "mutation: none", body='create the file A.md with "x"\n')
+    _, end = built(repo)
+    assert (end.status, end.units) == ("blocked", 1)
+    assert end.reason == "Write: task a changes nothing (mutation: none), so it does not edit"
+    assert statuses(repo) == {"a": "blocked"} and moves(repo, "a")[-1].reason == end.reason
+    assert "Findings" not in (repo / ".quintet/todo/a.md").read_text()
+
+
 @BWRAP
 def test_s3_nor_can_an_ai_cli_that_does_it(repo: Path) -> None:
     add(repo, "a", "mutation: none")
@@ -319,3 +329,13 @@ def test_s4_reset_is_offered_at_the_end_and_what_it_puts_away_is_in_no_list(repo
         assert "verified by native" in shown.text
 
     drive(repo, script, rules())
+
+    async def look(keeper: TaskKeeper) -> list[Task]:
+        return keeper.look().tasks
+
+    (task,) = keep(repo, look)
+    assert task.status == "done" and task.put_away
+    assert board.entries(board.UnderWay((task,)), (), ()) == [] and board.counts([task]) == ""
+    add(repo, "b", "depends_on: [a]", body='create the file b.txt with "b"\n')
+    _, end = built(repo)
+    assert (end.status, end.done) == ("done", 1)  # what waits for one that was put away does not wait

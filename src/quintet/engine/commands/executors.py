@@ -65,12 +65,9 @@ def _chosen(context: CommandContext, role: ExecutorRole, name: str) -> CommandOu
 
 async def _check(context: CommandContext, name: str) -> None:
     """Raises where there is no such executor, or it cannot be started here."""
-    executors = context.core.cycle.executors()
-    if problem := (await executors.look(name)).problem:
-        known = (NATIVE, AUTO, *executors.names())
-        near = "" if name in known else did_you_mean(name, known)
-        problem = problem.rstrip(".")
-        raise UsageError(problem if near and near.strip() in problem else f"{problem}.{near}")
+    if problem := (await context.core.cycle.executors().look(name)).problem:
+        own = did_you_mean(name, (NATIVE, AUTO))  # which the AI CLIs know nothing of
+        raise UsageError(f"{problem}{own}")
 
 
 async def _listed(context: CommandContext, word: str) -> CommandOutcome:
