@@ -140,7 +140,7 @@ def test_s4_a_model_that_does_nothing_asks_back_or_claims_success_is_never_done(
 @BWRAP
 def test_a_verifier_that_asks_back_verifies_nothing_and_costs_no_retry(repo: Path) -> None:
     add(repo, "a", body='create the file a.txt with "a"\n')
-    asks = [ExecutorMessage("Shall I look?"), Ended(True, "Shall I look?")]
+    asks = [ExecutorMessage("Shall I look?"), Ended(True, "Shall I\n\nlook?")]
     driver, end = built(repo, None, [asks], settings={"cycle.verifier": "codex"})
     assert end.status == "blocked" and "did not say whether it is done: Shall I look?" in end.reason
     assert statuses(repo) == {"a": "reviewing"}

@@ -103,7 +103,7 @@ class VerifyStep:
         )
         outcome, why = verdict(judged.done, task.text, shown)
         if outcome is VerifyOutcome.NOT_VERIFIED and unit.said and not native:
-            why += f"; {unit.done_by} said: {unit.said}"
+            why += f"; {unit.done_by} said: {_in_one_line(unit.said)}"
         left = unchecked(judged.done, shown) if outcome is VerifyOutcome.VERIFIED else ""
         return Verification(outcome, by, line, evidence, why or judged.findings, left)
 
@@ -148,6 +148,10 @@ class VerifyStep:
         return _verdict(answer, looked=start.acted > 0)
 
 
+def _in_one_line(words: str) -> str:
+    return " ".join(words.split())
+
+
 def _asked(task: Task) -> str:
     return brief(task.text, request_of(task.text.body))
 
@@ -156,7 +160,7 @@ def _verdict(reply: str, *, looked: bool) -> VerifierReply:
     state = delivery.claimed(reply)
     rest = without(reply).strip().partition("\n")[2].strip()
     if state is None:
-        return VerifierReply(unclear=without(reply).strip()[:MOST_UNCLEAR] or "nothing", looked=looked)
+        return VerifierReply(unclear=_in_one_line(without(reply))[:MOST_UNCLEAR] or "nothing", looked=looked)
     if state is DeliveryState.DONE:
         return VerifierReply(True, looked=looked)
     return VerifierReply(False, rest or "it is not done", looked)
