@@ -178,8 +178,8 @@ def test_s3_4_a_refusal_costs_the_offline_rules_no_retry_and_is_what_the_task_wa
     add(repo, "a", "mutation: none", body='create the file A.md with "x"\n')
     _, end = built(repo)
     assert (end.status, end.units) == ("blocked", 1)
-    assert end.reason == "Write: task a changes nothing (mutation: none), so it does not edit"
-    assert statuses(repo) == {"a": "blocked"} and moves(repo, "a")[-1].reason == end.reason
+    assert statuses(repo) == {"a": "blocked"}
+    assert "task a changes nothing (mutation: none), so it does not edit" in moves(repo, "a")[-1].reason
     assert "Findings" not in (repo / ".quintet/todo/a.md").read_text()
 
 

@@ -65,14 +65,13 @@ class TurnState(Struct):
     interrupted: bool = False  # the last turn was cut off and can be resumed
     skipped: int = 0  # calls of the newest run that nobody could approve
     run: str = ""  # that run
-    denied: str = ""  # why the newest call of the newest turn that may not run at all may not
 
     def answered(self, submission: str) -> None:
         """An input that has begun its turn or cycle, or was answered without one, waits no longer."""
         self.waiting = [i for i in self.waiting if i.submission != submission]
 
     def begin(self, event: TurnStarted) -> None:
-        self.open, self.denied = OpenTurn(event.turn, event.run, event.submission), ""
+        self.open = OpenTurn(event.turn, event.run, event.submission)
         if event.run != self.run:
             self.run, self.skipped = event.run, 0
         self.answered(event.submission)
@@ -90,8 +89,6 @@ class TurnState(Struct):
         if self.open and (call := skipped_call(event)):
             self.open.skipped.append(call)
             self.skipped += 1
-        if event.verdict is Verdict.DENY:
-            self.denied = f"{event.tool}: {event.reason}"
 
     def forked(self) -> TurnState:
         """What a fork keeps of it: nothing that its parent was in the middle of."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import structs
+
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import Axes, AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode, merge
@@ -59,15 +61,14 @@ async def plan(context: CommandContext, line: CommandLine) -> CommandOutcome:
         raise UsageError(f"{source}: there is no such file, or nothing in it")
     else:
         source = ""
-    await _check_executors(context.core)
+    await _check_executors(context.core, context.state)
     return begin_work(context, WorkMode.PLAN, "planning begins", BeginWork(text, Order("plan", source)))
 
 
-async def _check_executors(core: Core) -> None:
+async def _check_executors(core: Core, state: SessionState) -> None:
     """An AI CLI that is not there is an error before a dial turns."""
-    settings = core.settings.cycle
-    for name in dict.fromkeys((settings.planner, settings.executor, settings.verifier)):
-        if name not in ("", NATIVE) and (problem := (await core.cycle.executors().look(name)).problem):
+    for name in dict.fromkeys(structs.astuple(roles_in_use(state.executors, core.settings.cycle))):
+        if name != NATIVE and (problem := (await core.cycle.executors().look(name)).problem):
             raise UsageError(problem)
 
 

@@ -132,10 +132,6 @@ class UnitStep:
         if ending.error:  # of the model, the executor or Quintet: nothing of the task's is wrong
             await self._put_back(task, ending.reason)
             return rest_after(result)
-        if by == NATIVE and not context.staged and (denied := context.state.turns.denied):
-            await context.move(task, S.BLOCKED, denied)  # the offline rules know no other way
-            context.end_unit()
-            return Stop(EndStatus.BLOCKED, denied)
         await context.fail(task, by, ending.answer or ending.reason)
         return None
 
