@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from time import gmtime, strftime
 from typing import Any, Literal
 
-from quintet.domain.tasks.executors import Assignment, Availability, Ended, ExecutorPart
+from quintet.domain.tasks.executors import AI_CLIS, Assignment, Availability, Ended, ExecutorPart
 from quintet.domain.turn.messages import CallPart, EndPart, Finish, Part, Request, TextPart, ToolCall, Usage
 
 HANG: Literal["hang"] = "hang"  # in a script of an executor: say nothing more, until it is ended
@@ -73,7 +73,12 @@ class ScriptedExecutors:
         self.starts: list[Assignment] = []
         self._scripts = list(scripts)
 
+    def names(self) -> tuple[str, ...]:
+        return AI_CLIS
+
     async def look(self, name: str) -> Availability:
+        if name not in self.names():
+            return Availability(name, problem=f'"{name}" is no executor.')
         return Availability(name, f"/nowhere/{name}", "1.0")
 
     async def run(self, assignment: Assignment) -> AsyncIterator[ExecutorPart]:

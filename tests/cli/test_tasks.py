@@ -8,7 +8,7 @@ import pytest
 from quintet.domain.journal import protocol as p
 from quintet.domain.tasks.task import TaskStatus
 from tests.engine.driving import Driver, drive
-from tests.engine.task_places import added, page, todo
+from tests.engine.task_places import added, page, todo, untimed
 from tests.surfaces.program import Program
 
 TABLE = """\
@@ -40,9 +40,10 @@ def test_tasks_are_added_listed_shown_and_moved(quintet: Program, pages: list[st
 
     moved = quintet.run("tasks", "move", "task-001", "running", "--reason", "by hand", "--json").clean(0).json()
     assert (moved["before"], moved["after"], moved["reason"]) == ("todo", "running", "by hand")
+    assert moved["scope"] == "now" and "by hand (now)" in quintet.run("tasks", "show", "task-001").clean(0).out
     said = quintet.run("tasks", "move", "task-001", "verifying").clean(0).out
     assert said == "task task-001  running → verifying  Do task-001\n"
-    assert todo(quintet.root) == ["done/task-001.md", "task-002.md"]
+    assert untimed(todo(quintet.root)) == ["done/task-001.md", "task-002.md"]
     listed = quintet.run("tasks", "--status", "todo,running", "--json").clean(0).json()
     assert [task["id"] for task in listed] == ["task-002"]
     assert quintet.run("tasks", "list", "--status", "paused").clean(0).out == "no task is paused\n"
@@ -129,3 +130,18 @@ def test_a_headless_move_answers_and_another_process_sees_it(quintet: Program, p
     said = quintet.run("-p", "/tasks move task-001 paused").clean(0).out
     assert said == "task task-001  todo → paused  Do task-001\n"
     assert json.loads(quintet.run("tasks", "list", "--json").clean(0).out)[0]["status"] == "paused"
+
+
+def test_a_field_that_is_nobodys_here_is_noted_kept_and_no_reason_to_refuse_the_page(quintet: Program) -> None:
+    (quintet.root / "t.md").write_text("---\nid: t\ntitle: T\ncost_budget: 0.5\nownr: me\n---\nDo it.\n")
+    done = quintet.run("tasks", "add", "t.md").clean(0)
+    assert done.out == "added t  T\n" and "t: ownr is no field of a task; it is kept, and changes nothing." in done.err
+    shown = quintet.run("tasks", "show", "t").clean(0).out
+    assert "of 0.5" in shown and "note          ownr is no field" in shown
+    assert "TASK_FIELD_UNKNOWN" in quintet.run("doctor").out
+    quintet.run("tasks", "move", "t", "running").clean(0)
+    (row,) = quintet.run("tasks", "--json").clean(0).json()
+    assert (row["cost_budget"], row["kept"], row["context_usage_percent"]) == (0.5, ["ownr: me"], None)
+    (quintet.root / ".quintet/todo/t.md").unlink()
+    quintet.run("doctor", "fix")
+    assert "\nownr: me\n" in (quintet.root / ".quintet/todo/t.md").read_text()

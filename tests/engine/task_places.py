@@ -1,6 +1,7 @@
 """Tasks on real files and a real database, for tests."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from quintet.domain.ports.ports import Clock
 from quintet.engine.cycle.task_keeper import TaskKeeper
 
 T = TypeVar("T")
+TIMED = re.compile(r"_\d{8}_\d{6}\.md$")
 
 
 def page(id: str, *needs: str, title: str = "", body: str = "Do it.\n") -> tuple[str, str]:
@@ -54,3 +56,9 @@ def todo(root: Path) -> list[str]:
     """Every file below the todo folder."""
     base = root / ".quintet" / "todo"
     return sorted(str(path.relative_to(base)) for path in base.rglob("*") if path.is_file())
+
+
+def untimed(names: list[str]) -> list[str]:
+    """Names of files in the done folders without the time that each of them carries."""
+    assert all(TIMED.search(name) for name in names if name.startswith("done/")), names
+    return sorted(TIMED.sub(".md", name) for name in names)

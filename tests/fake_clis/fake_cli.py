@@ -5,6 +5,7 @@ What it does is the first word of its assignment, read from stdin as the real on
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -282,6 +283,15 @@ class Scenes:
         self.cli.changed(path)
         self.cli.done("DONE")
 
+    def nothing(self):
+        self.cli.done("I looked around.")
+
+    def asks(self):
+        self.cli.done("Which file do you mean?")
+
+    def claims(self):
+        self.cli.done("DONE. Everything is written, and all tests pass.")
+
     def length(self):
         self.cli.done(str(len(self.words)))
 
@@ -399,6 +409,8 @@ def main():
     cli = {"codex": Codex, "claude": Claude, "gemini": Gemini, "agent": Agent}[NAME]()
     words = cli.assignment() if NAME == "agent" else sys.stdin.read()
     cli.open()
+    told = re.search(r"^scene (\w+.*)$", words, re.MULTILINE)  # of a task, whose prompt begins with words of its own
+    words = told[1] if told else words
     scene = words.split()[0]
     play = getattr(Scenes(cli, words), scene, None)
     if play:

@@ -12,13 +12,17 @@ from quintet.app.open import open_session
 from quintet.cli.parsing import dial_flags, make_parser, turned
 from quintet.domain.base.errors import UsageError
 from quintet.domain.dials.axes import Surface
+from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.tasks.request_split import file_named, names_a_page
+from quintet.domain.turn.messages import EndStatus
+from quintet.engine.session.session import Session
 from quintet.surfaces.headless import Headless
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+ROLES = ("planner", "executor", "verifier")
 ABOUT = "Plan, execute and verify, until nothing is left to do."
 
 
@@ -32,7 +36,7 @@ def _parser(name: str) -> ArgumentParser:
     parser.add_argument("text", nargs="?", default="", metavar="TEXT|FILE", help="what is to be done; - reads stdin")
     dial_flags(parser)
     cycle = parser.add_argument_group("cycle")
-    for role in ("planner", "executor", "verifier"):
+    for role in ROLES:
         about = "native, codex, claude, gemini or acp:COMMAND"
         cycle.add_argument(f"--{role}", default="", metavar="NAME", help=about)
     cycle.add_argument("--max-iterations", type=int, metavar="N", help="plans at most")
@@ -54,9 +58,21 @@ async def _run(parsed: Namespace) -> int:
     line = _line(parsed)  # before anything is opened: what cannot be taken is said at once
     options: dict[str, Any] = {"axes": turned(parsed), "settings": _settings(parsed), "resume": parsed.resume}
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
+        await _choose_executors(session, parsed)
         if parsed.resume:
             line = _going_on(session.state.cycle, _accepts(parsed))
         return await Headless(session, parsed.output_format).run(line)
+
+
+async def _choose_executors(session: Session, parsed: Namespace) -> None:
+    """Who plans, executes and verifies, as the flags say; one that is not there is an error before a dial turns."""
+    for role in ROLES:
+        if name := getattr(parsed, role):
+            chosen = session.follow(await session.say(format_command(CommandLine(role, (name,)))))
+            async for _ in chosen:
+                pass
+            if chosen.outcome.status is EndStatus.FAILED:
+                raise UsageError(chosen.outcome.reason)
 
 
 def _going_on(cycle: CycleState | None, accepts: bool) -> str:
@@ -99,9 +115,6 @@ def _text(given: str) -> str:
 
 def _settings(parsed: Namespace) -> dict[str, object]:
     flags: dict[str, object] = {}
-    for name in ("planner", "executor", "verifier"):
-        if value := getattr(parsed, name):
-            flags[f"cycle.{name}"] = value
     for name in ("max_iterations", "max_units", "max_tokens", "max_cost", "max_seconds"):
         if (value := getattr(parsed, name)) is not None:
             flags[f"cycle.{name}"] = value

@@ -16,8 +16,9 @@ from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange
+from quintet.domain.dials.transitions import Scope
 from quintet.domain.tasks.order import blocked_by
-from quintet.domain.tasks.page import read_pages
+from quintet.domain.tasks.page import notes, read_pages
 from quintet.domain.tasks.task import Task
 from quintet.engine.cycle import task_tables as shown
 from quintet.package import load
@@ -38,7 +39,7 @@ def tasks_list(arguments: Namespace) -> int:
     if arguments.json:
         say_json(shown.as_json(found.tasks, tasks, live_claims(rows)))
     elif not tasks:
-        say([f"no task is {' or '.join(statuses)}" if found.tasks else shown.NONE_YET])
+        say([shown.nothing_shown(found.tasks, statuses)])
     else:
         say(shown.list_lines(found.tasks, tasks))
     return 0
@@ -81,6 +82,9 @@ def tasks_add(arguments: Namespace) -> int:
         say_json(shown.as_json(made, made, {}))
     else:
         say(f"added {task.id}  {task.title}" for task in made)
+    for task in made:
+        for note in notes(task.text):
+            complain(f"{task.id}: {note}")
     return 0
 
 
@@ -98,7 +102,7 @@ def tasks_move(arguments: Namespace) -> int:
         raise UsageError(shown.NONE_YET)
 
     reason = arguments.reason or "quintet tasks move"
-    task, made = _kept(places, lambda keeper: keeper.move(arguments.id, after, reason))
+    task, made = _kept(places, lambda keeper: keeper.move(arguments.id, after, reason, scope=Scope.NOW))
     if arguments.json:
         say_json(made)
     else:

@@ -46,6 +46,7 @@ class Feature(Struct, frozen=True):
     service: str = ""  # opens what a session holds of it, from an Opening; closed with the session
     board: str = ""  # from what a session holds of it to its rows on the board, a BoardEntry each; asked every second
     subjects: str = ""  # opens more subjects for a review, from an Opening and the project's repository
+    offers: Mapping[str, str] = {}  # a setting of the core's → a function from the settings to what there is for it
     executors: str = ""  # opens those who can do a task's work, from an Opening
     observer: str = ""  # what follows a session's events, where something is set in its own tables
 

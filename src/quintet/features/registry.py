@@ -152,6 +152,11 @@ def plugin_tools(plugin: Plugin, settings: Settings) -> tuple[list[ToolSpec], st
     return found, ""
 
 
+def offered(settings: Settings) -> dict[str, tuple[str, ...]]:
+    """What features have to choose from here for settings of the core's, by their keys."""
+    return {key: tuple(one.load(name)(settings)) for one in features() for key, name in one.offers.items()}
+
+
 def command(name: str) -> Callable[[list[str]], int] | None:
     """A feature's command of the command line."""
     for feature in features():

@@ -85,10 +85,16 @@ def test_undoing_leaves_alone_what_was_turned_since(before: Axes, loan: AxesChan
 
 @given(st.lists(CHANGES, max_size=5), AXES)
 def test_merged_changes_do_what_they_do_one_by_one(changes: list[AxesChange], axes: Axes) -> None:
+    """Or, where two want an axis elsewhere, nothing: that is an error which names both."""
     one_by_one = axes
     for change in changes:
         one_by_one = change.applied_to(one_by_one)
-    assert merge(changes).applied_to(axes) == one_by_one
+    wanted = [{value for change in changes if (value := getattr(change, name)) is not None} for name in FIELDS]
+    if all(len(values) < 2 for values in wanted):
+        assert merge(changes).applied_to(axes) == one_by_one
+    else:
+        with pytest.raises(UsageError, match="contradict each other"):
+            merge(changes)
 
 
 @pytest.mark.parametrize(

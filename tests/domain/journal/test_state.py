@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.cycle_state import from_record, recorded
+from quintet.domain.journal.cycle_state import from_record, recorded, with_roles
 from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.journal.session_summary import SessionSummary, summarise
 from quintet.domain.journal.state import SessionState, fold
+from quintet.domain.tasks.executors import CycleRoles
 from quintet.domain.turn.messages import Role, Usage
 from tests.places import TESTS
 
@@ -77,3 +78,8 @@ def test_a_cycle_is_kept_in_one_level_and_comes_back_as_it_was() -> None:
     assert recorded(cycle) == record
     stored = msgspec.json.decode(p.encode(recorded(cycle)))
     assert {name: stored[name] for name in kept} == kept
+    unit = msgspec.structs.replace(cycle.unit, begun="task-001", done_by="codex", said="done", cost_budget=0.5)
+    newer = msgspec.structs.replace(cycle, unit=unit)
+    assert from_record(recorded(newer)) == newer
+    taken = with_roles(cycle, CycleRoles(executor="claude"))
+    assert taken.roles == CycleRoles("native", "claude", "")

@@ -55,6 +55,17 @@ def test_the_reading_work_modes_change_nothing_at_any_profile(work_mode: WorkMod
     assert verdict({effect}, axes) is (Verdict.ALLOW if effect in allowed else Verdict.DENY)
 
 
+@pytest.mark.parametrize("sandbox", Sandbox)
+def test_s3_what_changes_nothing_cannot_write_wherever_the_dials_stand(sandbox: Sandbox) -> None:
+    terms = Terms(root=ROOT, person=True, sandbox=sandbox, read_only="task a changes nothing (mutation: none)")
+    reading = {Effect.READ, Effect.FETCH, Effect.EXECUTE, Effect.BUILD, Effect.NETWORK}
+    for work_mode, control, profile, effect in product(WorkMode, RunControl, PermissionProfile, Effect):
+        made = decide(BASH, Touch(frozenset({effect})), Axes(work_mode, control, profile), terms)
+        assert made.grant.write_roots == ()
+        if effect not in reading:
+            assert made.verdict is Verdict.DENY and made.reason.startswith("task a changes nothing"), made
+
+
 @pytest.mark.parametrize(("profile", "effect"), list(product(PermissionProfile, Effect)))
 def test_in_chat_every_change_asks_whatever_the_profile(profile: PermissionProfile, effect: Effect) -> None:
     axes = Axes(WorkMode.CHAT, RunControl.AUTONOMOUS, profile)

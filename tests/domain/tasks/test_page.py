@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quintet.domain.tasks.page import read_page, with_id, write_page
+from quintet.domain.tasks.page import notes, read_page, with_id, write_page
 from quintet.domain.tasks.task import Approval, Intent, Mutation, Risk, TaskText
 
 PAGE = """\
@@ -81,7 +81,9 @@ def test_what_a_task_will_change_is_read_however_it_is_spelt(written: str, meant
         ('---\nid: t\ntitle: "T\n---\n', ["line 3, title: a quote is not closed"]),
         ('---\nid: t\ntitle: "\\q"\n---\n', ["line 3, title: the text in quotes cannot be read"]),
         ("---\nid: t\ntitle: T\nrisk: hihg\n---\n", ['line 4, risk: "hihg" is not one of low, medium, high. Did you']),
-        ("---\nid: t\ntitle: T\ndepend_on: a\n---\n", ["line 4, depend_on: there is no such field. Did you mean dep"]),
+        ("---\nid: t\ntitle: T\ncost_budget: cheap\n---\n", ['line 4, cost_budget: "cheap" is no amount of money']),
+        ("---\nid: t\ntitle: T\ncost_budget: -1\n---\n", ['line 4, cost_budget: "-1" is no amount of money']),
+        ("---\nid: t\ntitle: T\ncost_budget: nan\n---\n", ['line 4, cost_budget: "nan" is no amount of money']),
         ("---\nid: t\ntitle: T\ndepends_on: [a, b\n---\n", ["line 4, depends_on: the list is not closed"]),
         ("---\nid: t\ntitle: T\ndepends_on: [a,, b]\n---\n", ["line 4, depends_on: an item is empty"]),
         ("---\nid: t\ntitle: T\ndepends_on: [a] b\n---\n", ['line 4, depends_on: "b" after the list']),
@@ -111,6 +113,7 @@ paths = st.text(st.sampled_from("abc ,:#'\"[]{}-./_é"), min_size=1).filter(
 )
 spans = st.tuples(st.integers(1, 99), st.integers(0, 99)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 intents = st.builds(lambda path, span: Intent(path, *span), paths, st.one_of(st.just((0, 0)), spans))
+others = st.sampled_from(("x-owner: me", "labels:\n  - a\n  - b", "about: |\n  two\n  lines", "depend_on: [a", "x:"))
 texts = st.builds(
     TaskText,
     ids,
@@ -122,6 +125,8 @@ texts = st.builds(
     st.sampled_from(Approval),
     st.lists(intents, max_size=3).map(tuple),
     st.text(st.characters(codec="utf-8")),
+    st.just(0.0) | st.floats(min_value=1e-9, max_value=1e9),
+    st.lists(others, max_size=3).map(tuple),
 )
 
 
@@ -134,6 +139,19 @@ def test_reading_what_was_written_gives_the_same_task(text: TaskText) -> None:
 def test_any_text_is_a_task_or_has_flaws(page: str) -> None:
     text, flaws = read_page("---\n" + page)
     assert (text is None) == bool(flaws)
+
+
+def test_a_field_that_is_nobodys_here_is_kept_as_it_stands_and_noted() -> None:
+    page = "---\nid: t\ndepend_on: a  # of it\ntitle: T\nlabels:\n  - one\n  # two\n  - three\n---\nDo it.\n"
+    text, flaws = read_page(page)
+    assert text and flaws == []
+    assert text.kept == ("depend_on: a  # of it", "labels:\n  - one\n  # two\n  - three")
+    assert notes(text) == [
+        "depend_on is no field of a task; it is kept, and changes nothing. Did you mean depends_on?",
+        "labels is no field of a task; it is kept, and changes nothing.",
+    ]
+    assert all(field in write_page(text) for field in text.kept)
+    assert write_page(TaskText("t", "T", cost_budget=0.5)) == "---\nid: t\ntitle: T\ncost_budget: 0.5\n---\n"
 
 
 def test_a_new_id_leaves_the_rest_of_the_page_as_it_was_written() -> None:

@@ -3,10 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from quintet.domain.journal import protocol as p
-from quintet.domain.tasks.task import Intent, TaskText
-from quintet.domain.tasks.verdicts import DoneEvidence, VerifyOutcome, files_named, verdict
+from quintet.domain.tasks.task import Intent, Mutation, TaskText
+from quintet.domain.tasks.verdicts import DoneEvidence, VerifyOutcome, files_named, unchecked, verdict
 
 V, F, N = VerifyOutcome.VERIFIED, VerifyOutcome.FAILED, VerifyOutcome.NOT_VERIFIED
 ONE = TaskText("a", "create one.txt")
@@ -33,6 +34,53 @@ def test_what_shows_a_task_decides(said: bool | None, shown: DoneEvidence, outco
     found, why = verdict(said, ONE, shown)
     assert found is outcome
     assert bool(why) is (outcome is N)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown", "outcome"),
+    [
+        (None, DoneEvidence(by_rules=True, changed=("A.md",)), N),  # they wrote, and not what it says
+        (None, DoneEvidence(by_rules=True, changed=("src/one.py",)), V),
+        (True, DoneEvidence(native=True, changed=("A.md",)), N),
+        (True, DoneEvidence(native=True, changed=("src/one.py",)), V),
+        (True, DoneEvidence(changed=("A.md",), looked=True), V),  # who looked may know better
+        (True, DoneEvidence(changed=("A.md",), command=True), V),
+        (None, DoneEvidence(changed=("A.md",)), N),
+    ],
+)
+def test_s4_what_a_task_says_it_will_change_is_evidence(
+    said: bool | None, shown: DoneEvidence, outcome: VerifyOutcome
+) -> None:
+    text = TaskText("a", "tidy up", intent=(Intent("src/one.py", 1, 9), Intent("docs")))
+    found, why = verdict(said, text, shown)
+    assert found is outcome
+    assert (outcome is N) == ("nothing of its intent is shown: src/one.py, docs did not change" in why)
+    assert verdict(said, structs.replace(text, mutation=Mutation.NONE), shown)[0] is not F
+
+
+def test_a_file_that_is_not_there_is_said_to_be_missing() -> None:
+    text = TaskText("a", "write one.txt and two.txt")
+    shown = DoneEvidence(changed=("x",), missing=("two.txt",))
+    assert verdict(None, text, shown)[1].startswith("one.txt did not change, there is no two.txt; give it")
+
+
+@pytest.mark.parametrize("shown", [DoneEvidence(), DoneEvidence(command=True, changed=("one.txt",), native=True)])
+def test_a_verifier_that_gives_no_verdict_verifies_nothing_and_its_words_are_told(shown: DoneEvidence) -> None:
+    found, why = verdict(None, ONE, structs.replace(shown, unclear="Shall I look?"))
+    assert (found, why) == (N, "the verifier did not say whether it is done: Shall I look?")
+
+
+@pytest.mark.parametrize(
+    ("said", "shown", "left"),
+    [
+        (None, DoneEvidence(command=True), "what its command does not test"),
+        (None, DoneEvidence(by_rules=True), "more than that its steps ran"),
+        (None, DoneEvidence(changed=("one.txt",)), "what its files say"),
+        (True, DoneEvidence(command=True), ""),
+    ],
+)
+def test_the_offline_rules_name_what_they_did_not_check(said: bool | None, shown: DoneEvidence, left: str) -> None:
+    assert verdict(said, ONE, shown)[0] is V and unchecked(said, shown) == left
 
 
 @given(st.booleans() | st.none(), st.text(), st.text())

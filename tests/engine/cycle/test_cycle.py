@@ -20,7 +20,7 @@ from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.testing import FrozenClock, ScriptedModel, call
 from tests.engine.cycles import THREE, TWO, phases, rules, run, statuses, stretch, turned, units, until_stopped
 from tests.engine.driving import Driver, drive
-from tests.engine.task_places import added, keep, keeping, page, todo
+from tests.engine.task_places import added, keep, keeping, page, todo, untimed
 
 ASSISTED = AxesChange(WorkMode.BUILD, RunControl.ASSISTED, PermissionProfile.TRUSTED)
 RESTRICTED = AxesChange(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED)
@@ -49,8 +49,8 @@ def test_s4_three_tasks_are_planned_executed_verified_and_one_that_fails_comes_b
         ("task-001", True),
     ]
     assert statuses(repo) == dict.fromkeys(("task-001", "task-002", "task-003"), "done")
-    assert todo(repo) == [f"done/verified/task-00{number}.md" for number in (1, 2, 3)]
-    kept = (repo / ".quintet/todo/done/verified/task-001.md").read_text()
+    assert untimed(todo(repo)) == [f"done/verified/task-00{number}.md" for number in (1, 2, 3)]
+    kept = (repo / ".quintet/todo" / todo(repo)[0]).read_text()
     assert "## Findings 1, `grep -q count_words tally/count.py`" in kept and "exit 1" in kept
     assert "count_words" in (repo / "tally/count.py").read_text()
     assert end.answer.splitlines()[0].startswith("done  task-001  create the file NEWS.md")
@@ -635,7 +635,7 @@ def test_s4_reset_clears_the_draft_and_puts_done_tasks_away_once_it_is_confirmed
 
     drive(repo, script, rules())
     away = [path.name for path in Path(locate(str(repo)).runs).rglob("task-*.md")]
-    assert sorted(away) == ["task-001.md", "task-002.md"]
+    assert untimed(away) == ["task-001.md", "task-002.md"]
 
     async def summary(keeper: TaskKeeper) -> str:
         return keeper.summary()

@@ -6,9 +6,11 @@ import re
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
+from msgspec import structs
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import connect
@@ -23,7 +25,7 @@ from quintet.domain.tasks.task import TaskStatus as S
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.session.leases import LEASE_SECONDS
 from quintet.testing import FrozenClock
-from tests.engine.task_places import added, keep, keeping, page, todo
+from tests.engine.task_places import added, keep, keeping, page, todo, untimed
 
 SEED_COLUMNS = {
     "tasks": "id work_mode run_control permission_profile model_mode status dependency_blockers retry_count "
@@ -116,12 +118,12 @@ def test_s4_a_task_goes_from_todo_to_done_to_verified(repo: Path) -> None:
         assert keeper.look().drifts == []
         return seen
 
-    assert keep(repo, work) == [
+    assert keep(repo, work, FrozenClock()) == [
         ["task-001.md", "task-002.md"],
         ["task-001.md", "task-002.md"],
-        ["done/task-001.md", "task-002.md"],
-        ["done/task-001.md", "task-002.md"],
-        ["done/verified/task-001.md", "task-002.md"],
+        ["done/task-001_20260101_000000.md", "task-002.md"],
+        ["done/task-001_20260101_000000.md", "task-002.md"],
+        ["done/verified/task-001_20260101_000000.md", "task-002.md"],
     ]
 
 
@@ -147,19 +149,106 @@ def test_a_cancelled_tasks_file_goes_to_its_run(repo: Path) -> None:
     keep(repo, work)
 
 
-def test_s4_a_name_that_is_taken_in_done_gets_the_time(repo: Path) -> None:
+def test_a_name_that_is_taken_in_done_gets_a_number(repo: Path) -> None:
+    taken = "t1_20260101_000000.md"
+
     async def work(keeper: TaskKeeper) -> None:
         await keeper.add([page("t1")], Axes())
         done = repo / ".quintet" / "todo" / "done"
         done.mkdir()
-        (done / "t1.md").write_text("somebody's own")
+        (done / taken).write_text("somebody's own")
         await keeper.move("t1", S.RUNNING, "")
         task, _ = await keeper.move("t1", S.VERIFYING, "")
-        assert re.fullmatch(r"done/t1_\d{8}_\d{6}\.md", task.path)
-        assert (done / "t1.md").read_text() == "somebody's own"
-        assert todo(repo) == ["done/t1.md", task.path]
+        assert task.path == "done/t1_20260101_000000-2.md"
+        assert (done / taken).read_text() == "somebody's own"
+        assert sorted(todo(repo)) == sorted([f"done/{taken}", task.path])
+
+    keep(repo, work, FrozenClock())
+
+
+def test_s4_a_file_that_comes_back_from_done_has_its_own_name_again_and_one_without_a_time_is_still_known(
+    repo: Path,
+) -> None:
+    added(repo, page("t1"), page("t2"))
+    folder = repo / ".quintet" / "todo"
+
+    async def work(keeper: TaskKeeper) -> None:
+        for status, name in (
+            (S.RUNNING, "t1.md"),
+            (S.VERIFYING, "done/t1_20260101_000000.md"),
+            (S.RETRYING, "t1.md"),
+        ):
+            task, _ = await keeper.move("t1", status, "")
+            assert task.path == name and (folder / name).exists()
+        (folder / "done" / "t2.md").write_text(page("t2")[1])  # as an earlier version left it
+        (folder / "t2.md").unlink()
+        await keeper.store.amend_task(structs.replace(keeper.find("t2"), path="done/t2.md"))
+        assert keeper.look().drifts == [] and "- t2.md:" in keeper.summary()
+
+    keep(repo, work, FrozenClock())
+
+
+def test_a_file_that_a_crash_left_behind_gets_the_name_its_row_says(repo: Path) -> None:
+    added(repo, page("t1"))
+    folder = repo / ".quintet" / "todo"
+
+    async def moved(keeper: TaskKeeper) -> str:
+        await keeper.move("t1", S.RUNNING, "")
+        task, _ = await keeper.move("t1", S.VERIFYING, "")
+        (folder / task.path).rename(folder / "t1.md")  # the row was written, the file not yet moved
+        return task.path
+
+    async def mended(keeper: TaskKeeper) -> list[str]:
+        return await keeper.mend(keeper.look().drifts)
+
+    path = keep(repo, moved)
+    assert keep(repo, mended) == [f"moved t1.md to {path}"] and todo(repo) == [path]
+
+
+def test_s3_9_2_a_failed_task_that_is_put_back_to_todo_starts_its_retries_anew(repo: Path) -> None:
+    added(repo, page("t1"))
+
+    async def work(keeper: TaskKeeper) -> list[int]:
+        path = (S.RUNNING, S.RETRYING, S.TODO, S.RUNNING, S.RETRYING, S.FAILED, S.TODO)
+        seen = [(await keeper.move("t1", status, ""))[0].retries for status in path]
+        return [*seen, keeper.find("t1").retries]
+
+    assert keep(repo, work) == [0, 1, 1, 1, 2, 2, 0, 0]
+
+
+def test_s3_9_2_a_budget_is_its_pages_and_follows_an_edit(repo: Path) -> None:
+    name, text = page("t1")
+    added(repo, (name, text.replace("title", "cost_budget: 0.5\ntitle")))
+
+    async def work(keeper: TaskKeeper) -> None:
+        assert keeper.find("t1").cost_budget == 0.5
+        (repo / ".quintet/todo/t1.md").write_text(text.replace("title", "cost_budget: 2\ntitle"))
+        assert keeper.look().tasks[0].cost_budget == 2.0
+        await keeper.move("t1", S.RUNNING, "")
 
     keep(repo, work)
+    assert rows(repo, "SELECT cost_budget FROM tasks") == [(2.0,)]
+
+
+def test_s3_9_2_what_is_due_and_how_full_the_context_is_stand_in_their_columns(repo: Path) -> None:
+    added(repo, page("t1"))
+
+    async def work(keeper: TaskKeeper) -> None:
+        await keeper.due("t1", 90.0)
+        await keeper.claim("t1", "me", model="native")
+        await keeper.beat("t1", "me", "native", 12.5)
+        await keeper.move("t1", S.RUNNING, "unit 1", owner="me", scope="for-next-unit")
+        assert keeper.find("t1").next_action == ""  # what was due is done
+        await keeper.due("t1", 90.0)
+
+    keep(repo, work, FrozenClock())
+    assert rows(repo, "SELECT next_action_at FROM tasks") == [("2026-01-01T00:01:30.000Z",)]
+    assert rows(repo, "SELECT context_usage_percent FROM task_runtime") == [(12.5,)]
+    assert rows(repo, "SELECT to_status, scope FROM task_transitions") == [("todo", None), ("running", "for-next-unit")]
+
+
+def rows(repo: Path, query: str) -> list[Any]:
+    return list(database(repo).execute(query))
 
 
 def test_findings_come_back_with_the_file(repo: Path) -> None:
@@ -187,9 +276,9 @@ def test_an_edited_file_says_what_the_task_is_now(repo: Path) -> None:
         assert keeper.find("t1").title == "Another title"
         (repo / ".quintet/todo/t2.md").write_text(page("t2", title="While it runs")[1])
         assert (await keeper.move("t2", S.VERIFYING, ""))[0].title == "While it runs"
-        (repo / ".quintet/todo/done/t2.md").write_text("---\nid: t2\n---\n")
+        (repo / ".quintet/todo" / keeper.find("t2").path).write_text("---\nid: t2\n---\n")
         assert (await keeper.move("t2", S.DONE, ""))[0].title == "While it runs"
-        assert [bad.path for bad in keeper.look().bad_pages] == ["done/verified/t2.md"]
+        assert untimed([bad.path for bad in keeper.look().bad_pages]) == ["done/verified/t2.md"]
 
     keep(repo, work)
 
@@ -288,7 +377,8 @@ def test_a_task_whose_file_is_gone_can_still_be_moved_and_is_written_again(repo:
         assert keeper.look().drifts == []
 
     keep(repo, work)
-    assert (repo / ".quintet/todo/done/t1.md").read_text() == page("t1")[1]
+    (name,) = todo(repo)
+    assert untimed([name]) == ["done/t1.md"] and (repo / ".quintet/todo" / name).read_text() == page("t1")[1]
 
 
 def test_a_task_that_does_not_exist_is_said_with_the_nearest(repo: Path) -> None:

@@ -8,6 +8,7 @@ from tests.engine.cycles import NOTE
 from tests.features.ai_clis.executing import put_on_path
 from tests.surfaces.program import Program
 
+IMPLEMENT = "/implement --autonomous --permission-profile trusted"
 SETTINGS = """
 [executors.mine]
 command = "agent --acp"
@@ -48,7 +49,38 @@ def test_an_agent_of_yours_without_a_command_is_an_error_that_names_it(quintet: 
 
 
 def test_an_executor_that_is_not_there_is_said_with_the_nearest_and_nothing_begins(quintet: Program) -> None:
-    missing = quintet.run("flow", NOTE, "--permission-profile", "trusted", "--planner", "codexx").clean(1)
-    assert 'failed   codexx: "codexx" is no executor. Did you mean codex?' in missing.err
+    missing = quintet.run("flow", NOTE, "--permission-profile", "trusted", "--planner", "codexx").clean(2)
+    assert '"codexx" is no executor. Did you mean codex?' in missing.err
     assert missing.err.count("is no executor") == 1
     assert quintet.run("tasks", "--json").json() == []
+
+
+@pytest.mark.system("bwrap")
+@pytest.mark.parametrize(
+    ("scene", "words"),
+    [
+        ("nothing", "I looked around."),
+        ("asks", "Which file do you mean?"),
+        ("claims", "DONE. Everything is written, and all tests pass."),
+    ],
+)
+@pytest.mark.parametrize("verifier", ["native", "codex"])
+def test_s4_an_ai_cli_that_does_nothing_asks_back_or_claims_success_is_never_done_and_its_words_are_shown(
+    quintet: Program, fakes: str, scene: str, words: str, verifier: str
+) -> None:
+    (quintet.root / "t.md").write_text(f"---\nid: t\ntitle: write NEWS.md\n---\nscene {scene}\n")
+    quintet.run("tasks", "add", "t.md").clean(0)
+    quintet.settings(f'[cycle]\nexecutor = "codex"\nverifier = "{verifier}"\n')
+    done = quintet.run("-p", IMPLEMENT, PATH=fakes).clean(3)
+    assert "not verified" in done.err and words in done.err
+    assert quintet.run("tasks", "--json").json()[0]["status"] == "reviewing"
+
+
+@pytest.mark.system("bwrap")
+def test_s3_a_task_that_changes_nothing_is_read_only_to_an_ai_cli(quintet: Program, fakes: str) -> None:
+    target = quintet.root / "planted.txt"
+    (quintet.root / "t.md").write_text(f"---\nid: t\ntitle: look\nmutation: none\n---\nscene write {target}\n")
+    quintet.run("tasks", "add", "t.md").clean(0)
+    quintet.settings('[cycle]\nexecutor = "codex"\n')
+    done = quintet.run("-p", IMPLEMENT, PATH=fakes)
+    assert f"write {target}" in done.err and not target.exists()

@@ -21,7 +21,7 @@ from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.ports.prompt import SettingChoice
 from quintet.domain.settings.tables import SettingInfo
-from quintet.features.registry import tables
+from quintet.features.registry import offered, tables
 
 
 class UserSettings:
@@ -32,7 +32,7 @@ class UserSettings:
 
     def rows(self) -> list[SettingChoice]:
         loaded = layers.load(self._places, self._flags)
-        known = tables().catalogue()
+        known, here = tables().catalogue(), offered(loaded.settings)
         own = {leaf.key for leaf in layers.from_text(layers.read_text(self.path), self.path)}
         return [
             SettingChoice(
@@ -40,7 +40,8 @@ class UserSettings:
                 value=layers.as_toml(value),
                 source=source,
                 about=_info(known, key).about,
-                choices=tuple(_choices(_info(known, key))),
+                choices=here.get(key) or tuple(_choices(_info(known, key))),
+                offered=key in here,
                 own=key in own,
             )
             for key, value, source in layers.shown(loaded)

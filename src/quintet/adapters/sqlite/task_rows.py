@@ -109,7 +109,7 @@ class TaskRows:
     def claim(self, claim: Claim, now: float, gone: str) -> bool:
         values = (
             *(claim.task, claim.owner, claim.owner_pid, claim.owner_started, claim.lease_until),
-            *(claim.heartbeat, claim.worktree, claim.model, now, gone),
+            *(claim.heartbeat, claim.worktree, claim.model, now, gone, claim.context),
         )
         self.connection.execute(self.sql["claim_task"], values)
         return self.connection.changes() == 1

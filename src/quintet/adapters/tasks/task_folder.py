@@ -18,7 +18,7 @@ from quintet.adapters.files.private_files import private
 from quintet.adapters.processes.system import SystemClock, process_start
 from quintet.domain.base.errors import StoreError, StoreUnwritable
 from quintet.domain.ports.tasks import FoundFile
-from quintet.domain.tasks.task import FOLDERS
+from quintet.domain.tasks.task import FOLDERS, done_at, has_time
 
 IGNORED = ("todo/", "task.md")
 MOST_BYTES = 1_000_000
@@ -84,10 +84,10 @@ class TaskFolder:
             stamp = _stamp(os.stat(f"{at}/{temporary}"))
             return FileStep(self, self._relative(whole), stamp, os.path.join(folder, temporary), whole, "")
 
-    def stage_move(self, source: str, status_folder: str | None, run: str) -> FileStep:
+    def stage_move(self, source: str, status_folder: str | None, run: str, name: str = "") -> FileStep:
         whole = self._whole(source)
         above = os.path.join(self._runs, run) if status_folder is None else os.path.join(self._todo, status_folder)
-        target = os.path.join(above, os.path.basename(whole))
+        target = os.path.join(above, name or os.path.basename(whole))
         with self._writing(source), self.held(os.path.dirname(whole)) as at:
             here = f"{at}/{os.path.basename(whole)}"
             stamp = _stamp(os.stat(here, follow_symlinks=False))
@@ -174,11 +174,11 @@ class TaskFolder:
         if not os.path.lexists(path):
             return path
         stem = path.removesuffix(".md")
-        when = "".join(sign for sign in SystemClock().now()[:19] if sign.isdigit())
-        path = f"{stem}_{when[:8]}_{when[8:]}.md"
-        more = count(2)
+        if not has_time(path):
+            stem += done_at(SystemClock().now())
+        path, more = f"{stem}.md", count(2)
         while os.path.lexists(path):
-            path = f"{stem}_{when[:8]}_{when[8:]}-{next(more)}.md"
+            path = f"{stem}-{next(more)}.md"
         return path
 
     def _whole(self, path: str) -> str:

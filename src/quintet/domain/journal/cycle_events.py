@@ -28,6 +28,16 @@ class CycleBegan(Tagged, frozen=True, kw_only=True, gc=False):
     plans: bool = True  # without: it does the tasks that are there
 
 
+class ExecutorChosen(Tagged, frozen=True, kw_only=True, gc=False):
+    """Who plans, executes or verifies in this session was chosen; what follows goes by it, in a running cycle too."""
+
+    role: ExecutorRole
+    name: str  # empty: as the settings say
+    planner: str  # who does each from now on
+    executor: str
+    verifier: str
+
+
 class CycleResumed(Tagged, frozen=True, kw_only=True, gc=False):
     """A cycle that had stopped goes on; the end of this stretch answers the submission."""
 
@@ -48,6 +58,9 @@ class CycleMoved(Tagged, frozen=True, kw_only=True, gc=False):
     attempt: int = 0  # of a unit: how often the task was begun, this time included
     current: int = 0  # of the tasks of the cycle, which one
     total: int = 0
+    reads_only: bool | UnsetType = UNSET  # of a unit: its task changes nothing, so it may not
+    cost_budget: float | UnsetType = UNSET  # of a unit: what its task may cost
+    cost_spent: float | UnsetType = UNSET  # and has cost before
 
 
 class PlannedTask(Struct, frozen=True, gc=False):
@@ -88,6 +101,7 @@ class TaskVerified(Tagged, frozen=True, kw_only=True, gc=False):
     evidence: str = ""  # what the command printed, its last lines
     findings: str = ""  # what is missing, which goes into the task's file; or why it is not verified
     unverified: bool = False  # nothing shows it: the task is neither done nor failed
+    unchecked: str | UnsetType = UNSET  # of what is done by the offline rules' word: what nobody looked at
 
 
 class CycleStopped(Tagged, frozen=True, kw_only=True, gc=False):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct, convert, structs, to_builtins
+from msgspec import UNSET, Struct, convert, structs, to_builtins
 
 from quintet.domain.journal import cycle_events as c
 from quintet.domain.journal.call_events import CallDecided, FilesChanged
@@ -13,18 +13,12 @@ from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.journal.turn_state import skipped_call
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.executors import CycleRoles
 from quintet.domain.turn.messages import Usage
 
+MOST_SAID = 500  # characters of what a unit ended with
 MOST_CHANGED = 200  # files of one task that are remembered by name
 _AT_UNIT = (CyclePhase.PROCESSING, CyclePhase.EXECUTING, CyclePhase.MOVING_COMPLETED)
-
-
-class CycleRoles(Struct, frozen=True):
-    """Who does what: native, or an AI CLI."""
-
-    planner: str = ""
-    executor: str = ""
-    verifier: str = ""
 
 
 class CyclePlans(Struct, frozen=True):
@@ -47,6 +41,13 @@ class CycleUnit(Struct, frozen=True):
     total: int = 0
     changed: tuple[str, ...] = ()  # by the units of the task named below, the first of the files
     changed_by: str = ""
+    begun: str = ""  # the task of the newest unit
+    done_by: str = ""  # who carries that unit out, or did
+    said: str = ""  # what it ended with, in the words of who did it
+    reads_only: bool = False  # its task changes nothing
+    cost_budget: float = 0.0  # of its task, 0 for none
+    cost_spent: float = 0.0  # by the units of its task before
+    cost_from: float = 0.0  # what the cycle had spent when it began
     unsure: str = ""  # a task in whose unit something was being published when it was cut short
     refusal: str = ""  # why a call of it was not allowed, where that can be why it is not done
 
@@ -78,6 +79,19 @@ class CycleState(Struct, frozen=True):
     spent: CycleSpending = CycleSpending()
 
     @property
+    def executing(self) -> bool:
+        """Whether a unit is under way."""
+        return self.at_work and self.phase is CyclePhase.EXECUTING
+
+    def over_budget(self, more: float = 0.0) -> str:
+        """The budget of the task that a unit is at, in words, once that and `more` have spent it; empty if not."""
+        unit = self.unit
+        spent = unit.cost_spent + self.spent.cost - unit.cost_from + more
+        if not (self.executing and unit.cost_budget) or spent < unit.cost_budget:
+            return ""
+        return budget_spent(unit.begun, unit.cost_budget, spent)
+
+    @property
     def scope(self) -> tuple[str, ...] | None:
         """The milestones whose tasks are its own; none: those of the whole project."""
         return self.plan.milestones if self.plans else None
@@ -86,12 +100,19 @@ class CycleState(Struct, frozen=True):
 _PARTS: dict[str, type[Struct]] = {"roles": CycleRoles, "plan": CyclePlans, "unit": CycleUnit, "spent": CycleSpending}
 
 
+_LATER = {field.name for field in structs.fields(CycleRecord) if field.default is UNSET}  # left out while empty
+
+
+def budget_spent(task: str, budget: float, spent: float) -> str:
+    return f"task {task}: cost_budget = {budget:g}, spent {spent:.4f}; raise it in the task's page to go on"
+
+
 def recorded(cycle: CycleState) -> CycleRecord:
     """A cycle as an event keeps it."""
     plain = to_builtins(cycle)
     for part in _PARTS:
         plain |= plain.pop(part)
-    return convert(plain, CycleRecord)
+    return convert({name: value for name, value in plain.items() if value or name not in _LATER}, CycleRecord)
 
 
 def from_record(record: CycleRecord) -> CycleState:
@@ -172,9 +193,32 @@ def _moved(cycle: CycleState, event: c.CycleMoved) -> CycleState:
     )
     spent = cycle.spent
     if event.phase is CyclePhase.EXECUTING:
-        unit = structs.replace(unit, refusal="")
+        unit = structs.replace(
+            unit,
+            begun=event.task,
+            done_by=event.by,
+            said="",
+            reads_only=event.reads_only is True,
+            cost_budget=event.cost_budget or 0.0,
+            cost_spent=event.cost_spent or 0.0,
+            cost_from=spent.cost,
+            refusal="",
+        )
         spent = _step_done(structs.replace(spent, units=spent.units + 1, units_since=spent.units_since + 1))
     return structs.replace(cycle, phase=event.phase, iteration=event.iteration, unit=unit, spent=spent)
+
+
+def with_roles(cycle: CycleState, roles: CycleRoles) -> CycleState:
+    """The cycle with others in those roles that name one."""
+    named = {name: chosen for name in CycleRoles.__struct_fields__ if (chosen := getattr(roles, name))}
+    return structs.replace(cycle, roles=structs.replace(cycle.roles, **named)) if named else cycle
+
+
+def having_said(cycle: CycleState, answer: str) -> CycleState:
+    """What the unit that is under way ended with."""
+    if not cycle.executing:
+        return cycle
+    return structs.replace(cycle, unit=structs.replace(cycle.unit, said=answer.strip()[:MOST_SAID]))
 
 
 def having_spent(cycle: CycleState, usage: Usage, cost: float) -> CycleState:

@@ -13,6 +13,7 @@ from quintet.domain.tasks.executors import NATIVE, with_name
 from quintet.domain.tasks.task import TaskStatus
 
 MOST_FINDINGS = 12  # lines
+AFRESH = "         /reset puts the done tasks away, to begin afresh"
 _STATUS_ROLES = {"done": "success", "failed": "error", "waiting": "accent", "paused": "accent"}
 
 Words = list[tuple[str, str]]
@@ -89,7 +90,8 @@ def _verified(event: c.TaskVerified) -> Words:
     if event.unverified:
         return [(f"not verified {event.title}, by {event.by}: {event.findings}", "warning")]
     if event.passed:
-        return [(f"verified {event.title}{f' · {how}' if how else ''}", "success")]
+        left = [(f"         not checked: {event.unchecked}", "dim")] if event.unchecked else []
+        return [(f"verified {event.title}{f' · {how}' if how else ''}", "success"), *left]
     lines = [line for line in event.findings.splitlines() if line.strip()]
     more = [(f"         … {len(lines) - MOST_FINDINGS} more lines", "dim")] if len(lines) > MOST_FINDINGS else []
     said = [(f"         {line}", "warning") for line in lines[:MOST_FINDINGS]]
@@ -105,7 +107,8 @@ def stopped(event: c.CycleStopped) -> str:
     counts = " · ".join(count) if event.done + event.failed + event.left else ""
     why, _, more = event.reason.partition("\n")
     head = f"{event.status:<8} {'   '.join(filter(None, (why, counts)))}".rstrip()
-    return "\n".join(filter(None, (head, more)))
+    over = AFRESH if event.done and event.phase is CyclePhase.COMPLETED else ""
+    return "\n".join(filter(None, (head, more, over)))
 
 
 def _ended(event: c.ExecutorEnded) -> Words:

@@ -41,6 +41,7 @@ from quintet.domain.journal.cycle_events import (
     CycleResumed,
     CycleStopped,
     ExecutorActed,
+    ExecutorChosen,
     ExecutorEnded,
     ExecutorSaid,
     PlanAccepted,
@@ -158,6 +159,7 @@ Event = (
     | CycleStopped
     | ExecutorSaid
     | ExecutorActed
+    | ExecutorChosen
     | ExecutorEnded
     | Noticed
 )
@@ -305,6 +307,7 @@ __all__ = [
     "ErrorInfo",
     "Event",
     "ExecutorActed",
+    "ExecutorChosen",
     "ExecutorEnded",
     "ExecutorSaid",
     "FilesChanged",

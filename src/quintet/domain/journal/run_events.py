@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.run import ErrorInfo, RunMetadata, RunPhase
@@ -74,6 +74,13 @@ class CycleRecord(Struct, frozen=True):
     reason: str = ""
     changed: tuple[str, ...] = ()  # by the units of the task named below, the first of the files
     changed_by: str = ""
+    begun: str | UnsetType = UNSET  # the task of the newest unit
+    done_by: str | UnsetType = UNSET
+    said: str | UnsetType = UNSET
+    reads_only: bool | UnsetType = UNSET
+    cost_budget: float | UnsetType = UNSET
+    cost_spent: float | UnsetType = UNSET
+    cost_from: float | UnsetType = UNSET
     unsure: str = ""  # a task in whose unit something was being published when it was cut short
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from operator import attrgetter
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from quintet.domain.agents.run import TERMINAL
 from quintet.domain.agents.workflow_progress import WorkflowProgress
@@ -28,6 +28,7 @@ from quintet.domain.journal.session_summary import SessionStatus
 from quintet.domain.journal.turn_state import CallState, TurnState
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.rules import Rule
+from quintet.domain.tasks.executors import ROLE_NAMES, CycleRoles
 from quintet.domain.turn import compression, swe_phases
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.messages import Usage
@@ -62,6 +63,7 @@ class SessionState(Struct):
     questions: dict[str, p.QuestionAsked] = field(default_factory=dict)
     runs: RunState = field(default_factory=RunState)
     cycle: CycleState | None = None  # the newest, at work or at rest
+    executors: CycleRoles = CycleRoles()  # chosen for this session; empty: as the settings say
     checkpoint: p.CheckpointTaken | None = None  # the newest
     spent: Spending = field(default_factory=Spending)
     rules: tuple[Rule, ...] = ()  # those that hold in this session only
@@ -82,7 +84,17 @@ class SessionState(Struct):
         agent = step.agent if step and step.agent else self.runs.agent
         own, known = agent.tools if agent else None, self.calls.addresses
         stage = self.conversation.stage
-        return CallContext(self.axes, work.toolset, work.todos, work.swe, stage, report, own, known, step, self.rules)
+        rules, read_only = self.rules, self.read_only
+        return CallContext(
+            self.axes, work.toolset, work.todos, work.swe, stage, report, own, known, step, rules, read_only
+        )
+
+    @property
+    def read_only(self) -> str:
+        """Why nothing may be changed now: the task that a unit is at changes nothing. Empty if something may."""
+        cycle = self.cycle
+        held = cycle is not None and cycle.executing and cycle.unit.reads_only
+        return f"task {cycle.unit.begun} changes nothing (mutation: none)" if cycle and held else ""
 
     @property
     def step(self) -> WorkflowProgress | None:
@@ -155,6 +167,8 @@ def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
 
 def _turn_finished(state: SessionState, event: p.TurnFinished) -> None:
     state.turns.end(event, in_cycle=state.cycling)
+    if state.cycle and state.cycle.run == event.cycle:
+        state.cycle = cycle_state.having_said(state.cycle, event.answer)
     _settle(state)
     state.conversation.leave_aside()
 
@@ -290,7 +304,7 @@ def _loaded(state: SessionState, event: p.DataLoaded) -> None:
 def _run_taken(state: SessionState, event: p.RunTaken) -> None:
     state.runs.take(event)
     if event.cycle:
-        state.cycle = cycle_state.from_record(event.cycle)
+        state.cycle = cycle_state.with_roles(cycle_state.from_record(event.cycle), state.executors)
 
 
 def _run_moved(state: SessionState, event: p.RunMoved) -> None:
@@ -306,6 +320,13 @@ def _step_begun(state: SessionState, event: p.StepBegun) -> None:
 def _cycle_began(state: SessionState, event: p.CycleBegan) -> None:
     state.cycle = cycle_state.began(event)
     state.turns.answered(event.submission)
+
+
+def _executor_chosen(state: SessionState, event: p.ExecutorChosen) -> None:
+    state.executors = structs.replace(state.executors, **{ROLE_NAMES[event.role]: event.name})
+    if state.cycle:
+        roles = CycleRoles(event.planner, event.executor, event.verifier)
+        state.cycle = cycle_state.with_roles(state.cycle, roles)
 
 
 def _cycle_moved(state: SessionState, event: Any) -> None:
@@ -374,6 +395,7 @@ _HANDLERS: dict[type, Handler] = {
     p.RunMoved: _run_moved,
     p.StepBegun: _step_begun,
     p.CycleBegan: _cycle_began,
+    p.ExecutorChosen: _executor_chosen,
     p.CycleResumed: _cycle_resumed,
     p.CycleMoved: _cycle_moved,
     p.PlanMade: _cycle_moved,

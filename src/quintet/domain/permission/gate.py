@@ -69,6 +69,7 @@ class Terms(Struct, frozen=True):
     loopback_open: bool = True  # a command with a network reaches this machine's own ports and abstract sockets too
     home: str = ""
     shown: tuple[str, ...] = ()  # folders outside the project that the sandbox shows every command, read-only
+    read_only: str = ""  # why nothing may be changed now, whatever the work mode; empty: it may
 
 
 _STEPS: dict[PermissionProfile, frozenset[Effect]] = {
@@ -273,12 +274,17 @@ def _refusal(case: _Case) -> str:
         if spec.confined and inside(path, terms.root) is None:
             return f"{_brief(path)} is outside the project, where {spec.name} cannot reach; bash can, and asks"
     work_mode = axes.work_mode
-    if work_mode in READ_ONLY_MODES:
-        changing = effects - READING - RUNNING - {Effect.NETWORK}
-        if changing and not (changing == {Effect.EDIT} and _own_artifact(touch, axes, terms)):
-            only = " but in " + ", ".join(_artifacts(axes, terms)) if changing == {Effect.EDIT} else ""
+    changing = effects - READING - RUNNING - {Effect.NETWORK}
+    if changing and terms.read_only:
+        return f"{terms.read_only}, so it does not {_worst(changing)}"
+    if changing and work_mode in READ_ONLY_MODES:
+        editing = changing == {Effect.EDIT}
+        if not (editing and _own_artifact(touch, axes, terms)):
+            only = " but in " + ", ".join(_artifacts(axes, terms)) if editing else ""
             return f"work mode {work_mode} does not {_worst(changing)}{only}"
     if terms.sandbox is Sandbox.NONE and _uncontained(case):
+        if terms.read_only:
+            return f"{terms.read_only}; without a sandbox it runs only {_PLAIN_LINES}"
         if work_mode in READ_ONLY_MODES:
             return f"work mode {work_mode}, without a sandbox, runs only {_PLAIN_LINES}"
         if axes.permission_profile is PermissionProfile.RESTRICTED:
@@ -402,7 +408,7 @@ def _shown(path: str, terms: Terms, spec: ToolSpec) -> bool:
 def _grant(case: _Case, keys: tuple[str, ...]) -> Grant:
     """What the call gets. In the reading work modes the project stays read-only but for the mode's own artifact."""
     axes, terms, effects, root = case.axes, case.terms, case.effects, case.terms.root
-    if not effects - READING:
+    if not effects - READING or terms.read_only:
         roots: tuple[str, ...] = ()
     elif axes.work_mode in READ_ONLY_MODES:
         artifact = Effect.EDIT in effects

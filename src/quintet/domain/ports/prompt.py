@@ -51,6 +51,7 @@ class SettingChoice(Struct, frozen=True):
     source: str
     about: str
     choices: tuple[str, ...] = ()
+    offered: bool = False  # the choices are what this machine has
     own: bool = False  # whether the user's file sets it
 
 

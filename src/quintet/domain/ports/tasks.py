@@ -23,6 +23,7 @@ class Claim(Struct, frozen=True):
     heartbeat: str = ""  # the instant of the newest one
     worktree: str = ""  # where it works, if not in the project's own folder
     model: str = ""
+    context: float | None = None  # percent of the model's window that its conversation fills, where that is known
 
 
 class TaskStore(Protocol):
@@ -106,7 +107,7 @@ class TaskFiles(Protocol):
     def stage(self, path: str, text: str) -> Staged:
         """A new file; where its name is taken it gets the time as a suffix."""
 
-    def stage_move(self, source: str, status_folder: str | None, run: str) -> Staged:
-        """A file on its way to a folder of the todo folder, or with None to the folder of a run."""
+    def stage_move(self, source: str, status_folder: str | None, run: str, name: str = "") -> Staged:
+        """A file on its way to a folder of the todo folder, or with None to that of a run; `name` renames it."""
 
     def remove(self, path: str) -> None: ...

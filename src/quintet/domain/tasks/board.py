@@ -65,6 +65,7 @@ class BoardEntry(Struct, frozen=True):
 
 def counts(tasks: Sequence[Task]) -> str:
     """How many tasks there are of each status: 1 running · 2 todo."""
+    tasks = [task for task in tasks if not task.put_away]
     numbers = [(status, sum(task.status is status for task in tasks)) for status in (*_ORDER, TaskStatus.CANCELLED)]
     return " · ".join(f"{number} {status}" for status, number in numbers if number)
 
@@ -89,7 +90,7 @@ def entries(
     ]
     waiting = blocked_by(under_way.tasks)
     shown = sorted(
-        (task for task in under_way.tasks if task.status in _ORDER),
+        (task for task in under_way.tasks if task.status in _ORDER and not task.put_away),
         key=lambda task: (_ORDER.index(task.status), task.created, task.id),
     )
     over = [task for task in shown if task.status in (TaskStatus.DONE, TaskStatus.FAILED)]

@@ -80,7 +80,9 @@ def board(tasks: Sequence[Task], milestones: Collection[str] | None, busy: Colle
     mine = [
         task
         for task in tasks
-        if (milestones is None or task.milestone in milestones) and task.status is not TaskStatus.CANCELLED
+        if (milestones is None or task.milestone in milestones)
+        and task.status is not TaskStatus.CANCELLED
+        and not task.put_away
     ]
     ours = {task.text.id for task in mine if task.text.id not in busy}
     oldest = sorted(mine, key=lambda task: (task.created, task.text.id))

@@ -14,7 +14,7 @@ from msgspec import Struct, field, structs
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.ports.tasks import FoundFile
 from quintet.domain.tasks.page import Flaw, read_page
-from quintet.domain.tasks.task import DONE_FOLDER, VERIFIED_FOLDER, Task, TaskStatus, TaskText
+from quintet.domain.tasks.task import DONE_FOLDER, VERIFIED_FOLDER, Task, TaskStatus, TaskText, file_name
 
 SUMMARY_LINES = 5
 _STATUS_OF = {DONE_FOLDER: TaskStatus.VERIFYING, VERIFIED_FOLDER: TaskStatus.DONE}
@@ -148,4 +148,5 @@ def summarise(tasks: Iterable[Task]) -> str:
 def _snippet(task: Task) -> str:
     lines = (task.text.body.strip() or task.title).splitlines()
     more = ["..."] if len(lines) > SUMMARY_LINES else []
-    return "\n".join([f"- {task.path.rpartition('/')[2]}:", *lines[:SUMMARY_LINES], *more])
+    name = file_name(task.path.rpartition("/")[2], TaskStatus.TODO, "")
+    return "\n".join([f"- {name}:", *lines[:SUMMARY_LINES], *more])

@@ -19,7 +19,7 @@ from msgspec import Struct
 from quintet.domain.base.retry import RetryPolicy
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Grant
-from quintet.domain.settings.settings import RetrySettings
+from quintet.domain.settings.settings import CycleSettings, RetrySettings
 from quintet.domain.turn.messages import Usage
 
 NATIVE = "native"
@@ -33,6 +33,24 @@ class ExecutorRole(StrEnum):
     PLAN = "plan"
     EXECUTE = "execute"
     VERIFY = "verify"
+
+
+class CycleRoles(Struct, frozen=True):
+    """Who does what: native, or an AI CLI."""
+
+    planner: str = ""
+    executor: str = ""
+    verifier: str = ""
+
+
+ROLE_NAMES = {ExecutorRole.PLAN: "planner", ExecutorRole.EXECUTE: "executor", ExecutorRole.VERIFY: "verifier"}
+
+
+def roles_in_use(chosen: CycleRoles, settings: CycleSettings) -> CycleRoles:
+    """What is chosen for the session goes before the settings; who plans verifies, unless another is named."""
+    planner = chosen.planner or settings.planner or NATIVE
+    executor = chosen.executor or settings.executor or NATIVE
+    return CycleRoles(planner, executor, chosen.verifier or settings.verifier or planner)
 
 
 class ExecutorFailure(StrEnum):
@@ -144,6 +162,9 @@ class Availability(Struct, frozen=True):
 
 
 class Executors(Protocol):
+    def names(self) -> tuple[str, ...]:
+        """The AI CLIs that are known, and the agents of the settings."""
+
     async def look(self, name: str) -> Availability: ...
 
     def run(self, assignment: Assignment) -> AsyncIterator[ExecutorPart]:

@@ -1,8 +1,9 @@
 """A task's file: front matter and a Markdown body. `read_page` and `write_page` are inverse. A plan is several of them.
 
 The front matter is the part of YAML that such a page needs (words, quotes, lists in either form), read here so that the
-domain stays pure and every flaw has its line and field. A page with a flaw gives no task; nothing is guessed. What
-verifications found wrong is appended to the body.
+domain stays pure and every flaw has its line and field. A page with a flaw gives no task; nothing is guessed. A field
+that is nobody's here is no flaw: it is kept as it stands, and `notes` tells of it. What verifications found wrong is
+appended to the body.
 
 A planner answers with pages in fenced blocks; without any it adds nothing. Ids that are taken are given anew, with the
 dependencies on them; a task that stands already, word for word, is left out, and who depends on it depends on the one
@@ -68,16 +69,18 @@ def read_page(page: str) -> tuple[TaskText | None, list[Flaw]]:
     if not end:
         return None, [Flaw(1, "", f"the front matter does not end: a line {FENCE} is missing")]
     values: dict[str, Any] = {}
-    flaws = []
+    flaws, kept = [], []
     for number, line, below in _entries([line.rstrip() for line in lines[1:end]]):
         match = _KEY.match(line)
         if match is None:
             flaws.append(Flaw(number, "", f'"{line.strip()[:40]}" is no field; one looks like `title: Do this`'))
             continue
         name = match[1]
+        if name not in _READERS:
+            last = below[-1][0] if below else number
+            kept.append("\n".join(line.rstrip() for line in lines[number - 1 : last]))
+            continue
         try:
-            if name not in _READERS:
-                raise _Wrong(number, f"there is no such field.{did_you_mean(name, _READERS)}")
             if name in values:
                 raise _Wrong(number, "stands twice")
             values[name] = None
@@ -87,19 +90,31 @@ def read_page(page: str) -> tuple[TaskText | None, list[Flaw]]:
     flaws += [Flaw(1, name, "is missing") for name in ("id", "title") if name not in values]
     if flaws:
         return None, sorted(flaws, key=lambda flaw: flaw.line)
-    return TaskText(**values, body="\n".join(lines[end + 1 :])), []
+    return TaskText(**values, kept=tuple(kept), body="\n".join(lines[end + 1 :])), []
 
 
 def write_page(text: TaskText) -> str:
     """The page of a task; what is as usual is left out."""
     usual = TaskText(text.id, text.title)
     rows = [f"id: {_word(text.id)}", f"title: {_word(text.title)}"]
-    for name in ("depends_on", "risk", "mutation", "verification", "approval", "intent"):
+    for name in ("depends_on", "risk", "mutation", "verification", "approval", "intent", "cost_budget"):
         value = getattr(text, name)
         if value != getattr(usual, name):
-            written = f"[{', '.join(_word(str(item)) for item in value)}]" if isinstance(value, tuple) else _word(value)
-            rows.append(f"{name}: {written}")
-    return "\n".join([FENCE, *rows, FENCE, text.body])
+            rows.append(f"{name}: {_written(value)}")
+    return "\n".join([FENCE, *rows, *text.kept, FENCE, text.body])
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(_word(str(item)) for item in value)}]"
+    return repr(value) if isinstance(value, float) else _word(value)
+
+
+def notes(text: TaskText) -> list[str]:
+    """What of a page is not understood here, and kept."""
+    names = [field.partition(":")[0].rstrip() for field in text.kept]
+    about = "is no field of a task; it is kept, and changes nothing."
+    return [f"{name} {about}{did_you_mean(name, _READERS)}" for name in names]
 
 
 def with_id(page: str, id: str) -> str:
@@ -267,6 +282,17 @@ def _choice(kind: type[StrEnum]) -> Callable[[_Value], StrEnum]:
     return read
 
 
+def _amount(value: _Value) -> float:
+    word = _one(value)
+    try:
+        amount = float(word)
+    except ValueError:
+        amount = -1.0
+    if not 0 < amount < float("inf"):
+        raise _Wrong(value.line, f'"{word}" is no amount of money: a number above 0 is wanted, such as 0.50')
+    return amount
+
+
 def _ids(value: _Value) -> tuple[str, ...]:
     for line, word in value.words:
         if not ID_FORM.fullmatch(word):
@@ -300,6 +326,7 @@ _READERS: dict[str, Callable[[_Value], Any]] = {
     "verification": _one,
     "approval": _choice(Approval),
     "intent": _intents,
+    "cost_budget": _amount,
 }
 
 

@@ -18,6 +18,7 @@ from quintet.domain.dials.axes import Axes
 
 MAX_RETRIES = 3
 ID_FORM = regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}")
+_DONE_AT = regex(r"_\d{8}_\d{6}(?:-\d+)?$")
 
 
 class TaskStatus(StrEnum):
@@ -109,6 +110,8 @@ class TaskText(Struct, frozen=True, gc=False, omit_defaults=True):
     approval: Approval = Approval.NONE
     intent: tuple[Intent, ...] = ()
     body: str = ""
+    cost_budget: float = 0.0  # what its units may cost in all; 0: no limit of its own
+    kept: tuple[str, ...] = ()  # fields of the page that are nobody's here, each as it stands there
 
 
 class Task(Struct, frozen=True, gc=False):
@@ -117,7 +120,6 @@ class Task(Struct, frozen=True, gc=False):
     axes: Axes = Axes()  # those it was made under
     retries: int = 0  # failed units
     max_retries: int = MAX_RETRIES
-    cost_budget: float = 0.0  # 0: none of its own
     cost_spent: float = 0.0
     created: str = ""
     started: str = ""
@@ -139,6 +141,15 @@ class Task(Struct, frozen=True, gc=False):
     @property
     def depends_on(self) -> tuple[str, ...]:
         return self.text.depends_on
+
+    @property
+    def cost_budget(self) -> float:
+        return self.text.cost_budget
+
+    @property
+    def put_away(self) -> bool:
+        """Whether it is done and was reset: history, in no list and no summary; its row and its file stay."""
+        return self.status is TaskStatus.DONE and self.path.startswith("/")
 
 
 class TaskMove(Struct, frozen=True, gc=False):
@@ -169,6 +180,24 @@ def place(status: TaskStatus) -> str | None:
     return None if status is TaskStatus.CANCELLED else _PLACES.get(status, TODO_FOLDER)
 
 
+def file_name(name: str, after: TaskStatus, at: str) -> str:
+    """The name of a task's file with a status: in the done folders it carries the time it came there."""
+    stem = _DONE_AT.sub("", name.removesuffix(".md"))
+    if place(after) == TODO_FOLDER:
+        return f"{stem}.md"
+    return name if has_time(name) or after is TaskStatus.CANCELLED else f"{stem}{done_at(at)}.md"
+
+
+def has_time(name: str) -> bool:
+    return bool(_DONE_AT.search(name.removesuffix(".md")))
+
+
+def done_at(at: str) -> str:
+    """An instant as the names of files have it: `_20240113_143052`."""
+    digits = "".join(sign for sign in at[:19] if sign.isdigit())
+    return f"_{digits[:8]}_{digits[8:]}"
+
+
 def check_move(task: Task, after: TaskStatus) -> None:
     """A move that is not legal is an error that names those that are."""
     if after not in LEGAL_MOVES[task.status]:
@@ -183,10 +212,18 @@ def moved(task: Task, after: TaskStatus, at: str) -> Task:
     return structs.replace(
         task,
         status=after,
-        retries=task.retries + 1 if after is TaskStatus.RETRYING else task.retries,
+        retries=_retries(task, after),
+        next_action="",
         started=at if after is TaskStatus.RUNNING and not task.started else task.started,
         completed=at if after in OVER else "",
     )
+
+
+def _retries(task: Task, after: TaskStatus) -> int:
+    """A task that has failed for good and is put back to todo starts anew."""
+    if task.status is TaskStatus.FAILED and after is TaskStatus.TODO:
+        return 0
+    return task.retries + 1 if after is TaskStatus.RETRYING else task.retries
 
 
 def after_failure(task: Task) -> TaskStatus:

@@ -69,6 +69,13 @@ def scale(measured: Measured | None, head: int, messages: Sequence[Message]) -> 
     return min(max(100 * measured.tokens // max(estimated, 1), 100), MOST_SCALE)
 
 
+def percent_used(measured: Measured | None, messages: Sequence[Message], window: int) -> float:
+    """How much of a window a conversation fills: as the provider counted it, and what came since as we do."""
+    known = measured if measured and measured.messages <= len(messages) else None
+    counted, since = (known.tokens, known.messages) if known else (0, 0)
+    return round(100 * (counted + tokens(messages[since:])) / window, 1)
+
+
 def window_of(settings: Settings, name: str) -> int:
     """Tokens that a model can read, as its settings say; 0 if nobody knows."""
     model = settings.models.get(name)

@@ -47,6 +47,7 @@ class CallContext(Struct, frozen=True):
     known: Set[str] | None = frozenset()  # addresses that the model was given; None: all, for the user says them
     step: WorkflowProgress | None = None  # how far the turn's run has come in its workflow; None: it follows none
     rules: tuple[Rule, ...] = ()  # those of the session
+    read_only: str = ""  # why nothing may be changed now; empty: it may
 
 
 class Reasoning(StrEnum):

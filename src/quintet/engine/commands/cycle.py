@@ -13,7 +13,7 @@ from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.protocol import Choice, DialsTurned, Event, QuestionAnswered, QuestionAsked, RunResumed
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.answers import NO
-from quintet.domain.tasks.executors import NATIVE
+from quintet.domain.tasks.executors import NATIVE, roles_in_use
 from quintet.domain.tasks.request_split import file_named, is_several, names_a_page
 from quintet.domain.turn.reports import Order
 from quintet.engine.commands.dials import flag_changes, scope_in, turn_dials
@@ -44,7 +44,7 @@ def begins_one(core: Core, state: SessionState, text: str, order: Order | None) 
     building = axes.work_mode is WorkMode.BUILD and axes.run_control is RunControl.AUTONOMOUS
     if not (text and building and settings.from_input and state.runs.agent is None):
         return False
-    by_rules = settings.planner == NATIVE and not core.turn.models.staged(state.dials)
+    by_rules = roles_in_use(state.executors, settings).planner == NATIVE and not core.turn.models.staged(state.dials)
     return is_several(text, lines=by_rules)
 
 

@@ -135,6 +135,15 @@ TABLE: tuple[SlashCommand, ...] = (
     ),
     SlashCommand("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
     SlashCommand("model", "/model [NAME|PRESET/MODEL|auto]", "choose a model for this session", runs.choose_model),
+    *(
+        SlashCommand(
+            name,
+            f"/{name} [native|codex|claude|gemini|NAME|acp:COMMAND|auto]",
+            f"who {does} in this session; without a name, who can",
+            _later("executors:choose"),
+        )
+        for name, does in (("planner", "plans"), ("executor", "does the tasks"), ("verifier", "verifies"))
+    ),
     SlashCommand("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
     SlashCommand("qa", "/qa", "the report of the newest review", runs.qa),
     SlashCommand(

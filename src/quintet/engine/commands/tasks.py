@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.wording import did_you_mean
+from quintet.domain.dials.transitions import Scope
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.describe import task_moved
 from quintet.domain.tasks.order import blocked_by
@@ -21,7 +22,7 @@ async def tasks(context: CommandContext, line: CommandLine) -> CommandOutcome:
     wanted = [shown.parse_status(word) for word in line.words]
     every = context.core.cycle.tasks().look().tasks
     lines = shown.list_lines(every, shown.chosen(every, wanted))
-    return CommandOutcome("\n".join(lines) or ("no task is " + " or ".join(wanted) if every else shown.NONE_YET))
+    return CommandOutcome("\n".join(lines) or shown.nothing_shown(every, wanted))
 
 
 def _show(context: CommandContext, words: tuple[str, ...]) -> CommandOutcome:
@@ -40,7 +41,8 @@ async def _move(context: CommandContext, words: tuple[str, ...]) -> CommandOutco
     if len(words) != 2:
         raise UsageError("/tasks move ID STATUS, for example /tasks move task-001 paused")
     try:
-        task, move = await context.core.cycle.tasks().move(words[0], shown.parse_status(words[1]), "/tasks move")
+        after = shown.parse_status(words[1])
+        task, move = await context.core.cycle.tasks().move(words[0], after, "/tasks move", scope=Scope.NOW)
     except UsageError:
         raise
     except QuintetError as error:  # nothing of the session's is wrong: it is the command that cannot be done

@@ -7,7 +7,9 @@ import contextlib
 
 from quintet.domain.base.errors import QuintetError, TaskTaken
 from quintet.domain.journal.protocol import Interrupt, Submitted
+from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.tasks.task import Task
+from quintet.domain.turn.context import DEFAULT_WINDOW, percent_used
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.leases import HEARTBEAT_SECONDS
@@ -40,12 +42,26 @@ class TaskClaims:
         for task in list(self._beats):
             await self.let_go(task)
 
+    async def beat(self, task: str, executor: str) -> None:
+        """Keep the claim once more, with how full the conversation is; if it is lost, its next move says so."""
+        with contextlib.suppress(QuintetError):
+            await self._core.cycle.tasks().beat(task, self.owner, executor, self._context_percent(executor))
+
+    def _context_percent(self, executor: str) -> float | None:
+        """How much of the model's window the conversation fills; of an AI CLI's nobody knows."""
+        if executor != NATIVE:
+            return None
+        conversation = self._journal.state.conversation
+        window = self._core.turn.models.window(conversation.model) or DEFAULT_WINDOW
+        return percent_used(conversation.measured, conversation.messages, window)
+
     async def _beat(self, task: str, executor: str) -> None:
         """Keep the claim; where it is lost, interrupt the unit: two never work at one task."""
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             try:
-                await self._core.cycle.tasks().beat(task, self.owner, executor)
+                percent = self._context_percent(executor)
+                await self._core.cycle.tasks().beat(task, self.owner, executor, percent)
             except QuintetError as error:
                 state = self._journal.state
                 turn = state.turns.open.turn if state.turns.open else ""

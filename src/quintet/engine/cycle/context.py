@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.cycle_state import CycleState
-from quintet.domain.journal.protocol import Countdown, CycleMoved, TaskMoved
+from quintet.domain.journal.protocol import Countdown, CycleMoved, DialsTurned, Event, TaskMoved
 from quintet.domain.journal.reasons import refused
 from quintet.domain.journal.state import SessionState
 from quintet.domain.tasks.cycle import Stop, limit_hit
@@ -40,6 +40,7 @@ class CycleContext(Struct):
     skip: asyncio.Event  # clear while a wait goes on; /retry sets it
     claims: TaskClaims
     began: float = 0.0  # when this stretch did, by the monotonic clock
+    scope: str = ""  # of the dials that landed since the last move of a task
 
     @property
     def state(self) -> SessionState:
@@ -77,10 +78,14 @@ class CycleContext(Struct):
             known |= {"attempt": cycle.unit.attempt, "current": cycle.unit.current, "total": cycle.unit.total}
         return CycleMoved(**(known | more))
 
-    async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "") -> Task:
-        """Move a task that this session has claimed, and put a copy of the move into the journal."""
+    async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "", scope: str = "") -> Task:
+        """Move a task that this session has claimed, and put a copy of the move into the journal.
+
+        `scope` is that of what brought the move about; without one, that of the dials that landed just before.
+        """
+        scope, self.scope = scope or self.scope, ""
         moved, move = await self.tasks.move(
-            task.id, after, reason, owner=self.claims.owner, run=self.cycle.run, findings=findings
+            task.id, after, reason, owner=self.claims.owner, scope=scope, run=self.cycle.run, findings=findings
         )
         self.journal.post(task_moved(moved, move, self.cycle.run))
         return moved
@@ -100,8 +105,14 @@ class CycleContext(Struct):
 
     def end_unit(self) -> None:
         """Let the dials that wait for the end of a unit land."""
-        if landed := dials.reach(self.state, Boundary.UNIT_END):
-            self.journal.post(*landed)
+        self.landed(dials.reach(self.state, Boundary.UNIT_END))
+
+    def landed(self, events: list[Event]) -> None:
+        """Put dials on record that landed at a boundary; the next move of a task comes with their scope."""
+        if events:
+            self.journal.post(*events)
+        for event in events:
+            self.scope = str(event.scope) if isinstance(event, DialsTurned) else self.scope
 
     async def fail(self, task: Task, by: str, why: str) -> None:
         """A unit failed, or its verification did: the task goes back with what was found, or has failed for good.
@@ -116,10 +127,12 @@ class CycleContext(Struct):
         await self.close_unit(task, after_failure(task), f"not done, by {by}: {first}", findings=findings)
 
     async def wait(self, seconds: float, why: str) -> None:
-        """Count down; /retry ends it at once, a cancelled one is over."""
+        """Count down; /retry ends it at once, a cancelled one is over. The task's row says when it goes on."""
         self.skip.clear()
-        left = seconds
+        left, task = seconds, self.cycle.unit.task
         try:
+            if task:
+                await self.tasks.due(task, seconds)
             while left > 0 and not self.skip.is_set():
                 self.journal.signal(Countdown(why=why, seconds=left))
                 slept = asyncio.ensure_future(self.core.clock.sleep(min(1.0, left)))
@@ -133,6 +146,8 @@ class CycleContext(Struct):
                 left -= 1.0
         finally:
             self.skip.set()
+            if task:
+                await run_to_end(self.tasks.due(task))
 
 
 def rest_after(result: TurnResult[Any]) -> Stop:

@@ -11,6 +11,8 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import UNSET
+
 from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
@@ -31,7 +33,7 @@ from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Step, Stop, Verify, next_step
 from quintet.domain.tasks.cycle_phases import TERMINAL, CyclePhase
-from quintet.domain.tasks.executors import NATIVE
+from quintet.domain.tasks.executors import NATIVE, roles_in_use
 from quintet.domain.tasks.page import new_tasks, read_pages, write_page
 from quintet.domain.tasks.task import Approval, Task, TaskMove, TaskStatus
 from quintet.domain.tasks.verdicts import VerifyOutcome
@@ -112,7 +114,8 @@ class CycleRun:
         return [await tasks.move(task.id, TaskStatus.TODO, "asked again") for task in waiting]
 
     def _fresh(self, first: InputReceived) -> list[Event]:
-        core, state, settings = self._context.core, self._state, self._context.core.settings.cycle
+        core, state = self._context.core, self._state
+        roles = roles_in_use(state.executors, core.settings.cycle)
         plans = not (first.order and first.order.kind == "build")
         started = runs.create(core, REF, None)
         run = started.run.run_id
@@ -121,9 +124,9 @@ class CycleRun:
             submission=first.submission,
             text=first.text,
             source=first.order.subject if first.order and plans else "",
-            planner=settings.planner or NATIVE,
-            executor=settings.executor or NATIVE,
-            verifier=settings.verifier or settings.planner or NATIVE,
+            planner=roles.planner,
+            executor=roles.executor,
+            verifier=roles.verifier,
             plans=plans,
         )
         aside = runs.put_aside(core, state, "a cycle was begun")
@@ -262,6 +265,7 @@ class CycleRun:
                 evidence=verdict.evidence,
                 findings=verdict.findings,
                 unverified=verdict.outcome is VerifyOutcome.NOT_VERIFIED,
+                unchecked=verdict.unchecked or UNSET,
             )
         )
         self._moved(CyclePhase.CLEANING_UP, task)

@@ -18,6 +18,7 @@ from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.drift import Scan
 from quintet.domain.tasks.health import Finding, HealthProbe, HealthScope, Severity
 from quintet.domain.tasks.order import dependency_problems
+from quintet.domain.tasks.page import notes
 from quintet.domain.tasks.task import OVER, TaskStatus, after_failure
 from quintet.engine.cycle.task_keeper import MAY_HAVE_PUBLISHED, TaskKeeper
 from quintet.engine.session.leases import owner_lives
@@ -129,6 +130,9 @@ def _pages(scan: Scan) -> Iterator[Finding]:
         yield Finding(code, W, TASK, drift.task, drift.problem, advice, bool(drift.fix))
     for bad in scan.bad_pages:
         yield Finding("TASK_MALFORMED", W, TASK, bad.path, str(bad), "Mend the page; until then it is left alone.")
+    for task in scan.tasks:
+        for note in notes(task.text) if task.status not in OVER else ():
+            yield Finding("TASK_FIELD_UNKNOWN", I, TASK, task.id, f"task {task.id}: {note}", "Nothing has to be done.")
     open_tasks = [task for task in scan.tasks if task.status is not TaskStatus.CANCELLED]
     for found in dependency_problems(open_tasks):
         subject = ", ".join(found.tasks)

@@ -7,6 +7,9 @@ a whole sandbox stands around it, above restricted. A planner or verifier gets t
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import cast
 
 from msgspec import Struct, field, json, structs
 
@@ -29,6 +32,7 @@ from quintet.domain.tasks.executors import (
     Ended,
     ExecutorFailure,
     ExecutorMessage,
+    ExecutorPart,
     ExecutorRole,
     Printed,
     Spent,
@@ -74,13 +78,14 @@ class ExecutorGate(Gatekeeper):
 
     def prepare(self, call: ToolCall, own: bool = False) -> Prepared | ToolResult:
         toolbox, axes = self._core.turn.toolbox, self._journal.state.axes
+        read_only = self._journal.state.read_only
         executes = self._role is ExecutorRole.EXECUTE
         if not executes:
             axes = structs.replace(axes, work_mode=WorkMode.PLAN)
-        effects = EFFECTS if executes else EFFECTS - {Effect.EDIT}
+        effects = EFFECTS if executes and not read_only else EFFECTS - {Effect.EDIT}
         touch = Touch(effects, why=f"{self._name} works by itself, with a network")
         rules = (*self._journal.state.rules, *toolbox.outside.rules(), *self._own_rule(axes.permission_profile))
-        terms = structs.replace(toolbox.terms, person=self._core.person, rules=rules)
+        terms = structs.replace(toolbox.terms, person=self._core.person, rules=rules, read_only=read_only)
         decision = gate.decide(SPEC, touch, axes, terms, self._name)
         if not executes:
             decision = structs.replace(decision, grant=structs.replace(decision.grant, write_roots=(self._folder,)))
@@ -155,9 +160,9 @@ class ExecutorStart:
         began, heard = core.clock.monotonic(), StartRecord()
         try:
             await self._listen(call.id, prepared, prompt, heard)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, LimitReached) as stop:
             journal.post(finished_call(call, ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)))
-            stopped = Ended(False, reason="interrupted")
+            stopped = Ended(False, reason=str(stop) if isinstance(stop, LimitReached) else "interrupted")
             journal.post(self._ended(call.id, attempt, stopped, heard, core.clock.monotonic() - began))
             journal.post(*await run_to_end(context.checkpoints.after(watched)))
             raise
@@ -194,27 +199,31 @@ class ExecutorStart:
             silence=settings.silence_seconds,
             timeout=min(times, default=0.0),
         )
-        async for part in context.core.cycle.executors().run(assignment):
-            match part:
-                case ExecutorMessage():
-                    context.journal.post(ExecutorSaid(call=call, text=part.text, reasoning=part.reasoning))
-                case CallBegan():
-                    heard.begun[part.id] = part
-                    context.journal.signal(Progress(call=call, text=f"{part.tool} {part.summary}\n"))
-                case CallEnded():
-                    begun = heard.begun.pop(part.id, CallBegan(part.id, "?"))
-                    self.acted += part.ok
-                    shown = part.output[:MOST_OUTPUT]
-                    acted = ExecutorActed(call=call, tool=begun.tool, summary=begun.summary, ok=part.ok, output=shown)
-                    context.journal.post(acted)
-                case Changed():
-                    heard.changed.append(part.path)
-                case Spent():
-                    heard.usage, heard.cost = heard.usage.plus(part.usage), heard.cost + part.cost
-                case Printed():
-                    context.journal.signal(Progress(call=call, text=f"{part.line}\n"))
-                case Ended():
-                    heard.ended = part
+        said = cast(AsyncGenerator[ExecutorPart, None], context.core.cycle.executors().run(assignment))
+        async with contextlib.aclosing(said) as parts:  # what is cut short is ended before anything else happens
+            async for part in parts:
+                if not isinstance(part, Ended) and (spent := context.cycle.over_budget(heard.cost)):
+                    raise LimitReached(spent)
+                match part:
+                    case ExecutorMessage():
+                        context.journal.post(ExecutorSaid(call=call, text=part.text, reasoning=part.reasoning))
+                    case CallBegan():
+                        heard.begun[part.id] = part
+                        context.journal.signal(Progress(call=call, text=f"{part.tool} {part.summary}\n"))
+                    case CallEnded():
+                        begun = heard.begun.pop(part.id, CallBegan(part.id, "?"))
+                        self.acted += part.ok
+                        shown = part.output[:MOST_OUTPUT]
+                        about = {"tool": begun.tool, "summary": begun.summary}
+                        context.journal.post(ExecutorActed(call=call, **about, ok=part.ok, output=shown))
+                    case Changed():
+                        heard.changed.append(part.path)
+                    case Spent():
+                        heard.usage, heard.cost = heard.usage.plus(part.usage), heard.cost + part.cost
+                    case Printed():
+                        context.journal.signal(Progress(call=call, text=f"{part.line}\n"))
+                    case Ended():
+                        heard.ended = part
 
     def _follows(self, attempt: int, ended: Ended) -> executors.Again | executors.GiveUp:
         retry = self._context.core.settings.retry

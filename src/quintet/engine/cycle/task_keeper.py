@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from math import ceil
+from time import gmtime, strftime
 
 from msgspec import structs
 
@@ -16,6 +18,7 @@ from quintet.domain.base.errors import NotFound, QuintetError, TaskTaken, UsageE
 from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.dials.axes import Axes
+from quintet.domain.dials.transitions import Scope
 from quintet.domain.journal.reasons import FOUND_AS_FILE, TaskCause, task_cause_of
 from quintet.domain.ports.ports import Clock
 from quintet.domain.ports.tasks import DRAFT, Claim, Staged, TaskFiles, TaskStore
@@ -23,7 +26,7 @@ from quintet.domain.tasks.cycle import Board, board
 from quintet.domain.tasks.drift import Drift, DriftKind, Scan, scan, status_in, summarise
 from quintet.domain.tasks.order import dependency_problems
 from quintet.domain.tasks.page import read_page, read_pages, with_id, write_page
-from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, TaskText, moved, place
+from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, TaskText, file_name, moved, place
 from quintet.engine.session.leases import LEASE_SECONDS, owner_lives
 
 S = TaskStatus
@@ -117,7 +120,7 @@ class TaskKeeper:
         return "\n".join(table([(task.status, task.id, task.title) for task in tasks]))
 
     def _mine(self, milestones: tuple[str, ...] | None) -> list[Task]:
-        every = self.store.tasks()
+        every = [task for task in self.store.tasks() if not task.put_away]
         return [task for task in every if milestones is None or task.milestone in milestones]
 
     def units(self, task: str) -> int:
@@ -184,6 +187,12 @@ class TaskKeeper:
             structs.replace(task, cost_spent=task.cost_spent + cost, checkpoint=checkpoint or task.checkpoint)
         )
 
+    async def due(self, task_id: str, seconds: float = 0.0) -> None:
+        """Write down when something is done about the task next; without seconds, that nothing is due any more."""
+        at = instant(self._clock.epoch() + seconds) if seconds else ""
+        if (task := self.store.task(task_id)) and task.next_action != at:
+            await self.store.amend_task(structs.replace(task, next_action=at))
+
     # ── moving
 
     async def move(
@@ -209,7 +218,8 @@ class TaskKeeper:
         if findings:
             page = self._files.read(task.path).rstrip("\n") + f"\n\n{findings.strip()}\n"
             self._files.replace(task.path, page)
-        step = self._files.stage_move(task.path, place(after), run or NO_RUN)
+        name = file_name(os.path.basename(task.path), after, after_move.completed or self._clock.now())
+        step = self._files.stage_move(task.path, place(after), run or NO_RUN, name)
         after_move = structs.replace(self._as_written(after_move, step.stamp), path=step.path)
         move = TaskMove(task.id, task.status, after, reason, self._clock.now(), scope)
         try:
@@ -264,7 +274,7 @@ class TaskKeeper:
         done = []
         for task in self.store.tasks():
             if task.status in WAITING_FOR_A_VERDICT:
-                await self.move(task.id, TaskStatus.CANCELLED, "/reset", run=run)
+                await self.move(task.id, TaskStatus.CANCELLED, "/reset", scope=Scope.NOW, run=run)
                 done.append(f"cancelled {task.id}  {task.title}")
             elif task.status is TaskStatus.DONE and not _is_away(task):
                 task = self._with_file(task)
@@ -279,21 +289,22 @@ class TaskKeeper:
 
     # ── claims
 
-    async def claim(self, task_id: str, owner: str, *, worktree: str = "", model: str = "") -> Claim:
+    async def claim(
+        self, task_id: str, owner: str, *, worktree: str = "", model: str = "", context: float | None = None
+    ) -> Claim:
         """Claim a task for this process, or raise TaskTaken; again, it is the heartbeat."""
         pid, now = os.getpid(), self._clock.epoch()
-        claim = Claim(
-            *(task_id, owner, pid, self._process_start(pid), now + LEASE_SECONDS, self._clock.now(), worktree, model)
-        )
+        until, at = now + LEASE_SECONDS, self._clock.now()
+        claim = Claim(task_id, owner, pid, self._process_start(pid), until, at, worktree, model, context)
         former = self.store.claims().get(self.find(task_id).id)
         gone = former.owner if former and not owner_lives(former, now, self._process_start) else ""
         if not await self.store.claim_task(claim, now, gone):
             raise TaskTaken(f"task {task_id} is being worked at by another process")
         return claim
 
-    async def beat(self, task_id: str, owner: str, model: str) -> None:
+    async def beat(self, task_id: str, owner: str, model: str, context: float | None = None) -> None:
         """Keep a claim; raises TaskTaken if it is another's by now. Nothing else depends on it."""
-        await self.claim(task_id, owner, model=model)
+        await self.claim(task_id, owner, model=model, context=context)
 
     async def let_go(self, task: str, owner: str) -> None:
         await self.store.release_task(task, owner)
@@ -356,7 +367,8 @@ class TaskKeeper:
         if (task.status is TaskStatus.CANCELLED or _is_away(task)) and self._files.exists(task.path):
             self._files.remove(drift.path)  # it was copied to another disk, and not yet removed here
             return f"removed {drift.path}, which lies in {task.path}"
-        step = self._files.stage_move(drift.path, place(task.status), task.path.split("/")[-2:][0])
+        run, name = task.path.split("/")[-2:][0], os.path.basename(task.path)
+        step = self._files.stage_move(drift.path, place(task.status), run, name)
         text = drift.text or task.text
         await self.store.amend_task(structs.replace(task, text=text, path=step.path, stamp=step.stamp))
         step.commit()
@@ -369,6 +381,11 @@ class TaskKeeper:
         task = Task(text, status, created=at, completed=completed, path=path, stamp=stamp)
         await self.store.add_tasks([task], FOUND_AS_FILE)
         return f"took up {path} as task {text.id}, {status}"
+
+
+def instant(epoch: float) -> str:
+    """Seconds since 1970 as the clock says instants, rounded up to the second."""
+    return strftime("%Y-%m-%dT%H:%M:%S.000Z", gmtime(ceil(epoch)))
 
 
 def _is_away(task: Task) -> bool:

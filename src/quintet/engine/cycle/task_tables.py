@@ -12,9 +12,11 @@ from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.order import blocked_by, dispatch_order, next_task
+from quintet.domain.tasks.page import notes
 from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, milestones
 
 NONE_YET = "no tasks in this project; `quintet tasks add FILE` adds one from a page with front matter"
+ALL_AWAY = "no tasks here but those that were put away; `quintet tasks show ID` shows one of them"
 NEXT = "▸"
 
 
@@ -32,7 +34,15 @@ def file_of(task: Task) -> str:
 
 
 def chosen(tasks: Iterable[Task], statuses: Sequence[TaskStatus]) -> list[Task]:
-    return [task for task in tasks if not statuses or task.status in statuses]
+    """Those with some statuses, or all; what was put away is in no list."""
+    return [task for task in tasks if not task.put_away and (not statuses or task.status in statuses)]
+
+
+def nothing_shown(every: Sequence[Task], statuses: Sequence[TaskStatus]) -> str:
+    """What is said in place of an empty list."""
+    if statuses and every:
+        return f"no task is {' or '.join(statuses)}"
+    return ALL_AWAY if every else NONE_YET
 
 
 def list_lines(every: Sequence[Task], shown: Sequence[Task]) -> list[str]:
@@ -91,13 +101,24 @@ def show_lines(task: Task, moves: Sequence[TaskMove], waits_for: Sequence[str], 
         ("intent", ", ".join(str(intent) for intent in text.intent)),
         ("retries", f"{task.retries} of {task.max_retries}"),
         ("cost", f"{task.cost_spent:.4f}{f' of {task.cost_budget:g}' if task.cost_budget else ''}"),
+        ("context", f"{claim.context:g} % of the window" if claim and claim.context is not None else ""),
+        ("next action", _moment(task.next_action)),
         ("milestone", task.milestone),
         ("checkpoint", task.checkpoint),
     ]
     head = f"{task.id}  {task.title}"
     body = ["", *text.body.rstrip("\n").split("\n")] if text.body.strip() else []
-    history = table([(m.at[:19].replace("T", " "), f"{m.before or ''} → {m.after}".strip(), m.reason) for m in moves])
-    return [head, *(f"{name:<14}{value}" for name, value in rows if value), *body, "", *history]
+    history = table([(_moment(m.at), f"{m.before or ''} → {m.after}".strip(), _why(m)) for m in moves])
+    unread = [f"note          {note}" for note in notes(text)]
+    return [head, *(f"{name:<14}{value}" for name, value in rows if value), *unread, *body, "", *history]
+
+
+def _moment(at: str) -> str:
+    return at[:19].replace("T", " ")
+
+
+def _why(move: TaskMove) -> str:
+    return f"{move.reason} ({move.scope})" if move.scope else move.reason
 
 
 def as_json(every: Sequence[Task], shown: Iterable[Task], claims: Mapping[str, Claim]) -> list[dict[str, Any]]:
@@ -112,6 +133,8 @@ def as_json(every: Sequence[Task], shown: Iterable[Task], claims: Mapping[str, C
             "waits_for": list(waiting.get(task.id, ())),
             "next": task is following,
             "pid": claims[task.id].owner_pid if task.id in claims else None,
+            "context_usage_percent": claims[task.id].context if task.id in claims else None,
+            "put_away": task.put_away,
         }
         for task in shown
     ]

@@ -1,18 +1,20 @@
 """Verifies a task whose unit is done: by its own command, through the gate, and by the verifier. Both have to say yes.
 
 What is only said is not taken: `domain/verdicts` wants something that shows it. The offline rules judge nothing beyond
-that; a unit of their own is done only with its evidence.
+that, and say what they did not check; a unit of their own is done only with its evidence.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct, json
 
+from quintet.domain.journal.cycle_state import CycleUnit
+from quintet.domain.tasks.brief import brief
 from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import request_of
 from quintet.domain.tasks.task import Task
-from quintet.domain.tasks.verdicts import DoneEvidence, VerifyOutcome, verdict
+from quintet.domain.tasks.verdicts import DoneEvidence, VerifyOutcome, files_named, unchecked, verdict
 from quintet.domain.turn import delivery
 from quintet.domain.turn.delivery import DeliveryState
 from quintet.domain.turn.messages import ToolCall
@@ -30,7 +32,7 @@ from quintet.engine.turn.turn_runner import StepResult, TurnWork
 VERIFY_PAGE = "cycle/verify.md"
 MOST_STEPS = 12  # of a model that looks
 EVIDENCE_LINES = 30
-NO_VERDICT = "the verifier did not say whether it is done"
+MOST_UNCLEAR = 300  # characters of what is no verdict
 
 
 class Verification(Struct, frozen=True):
@@ -39,6 +41,16 @@ class Verification(Struct, frozen=True):
     command: str = ""
     evidence: str = ""
     findings: str = ""
+    unchecked: str = ""  # what nobody looked at
+
+
+class VerifierReply(Struct, frozen=True):
+    """What a verifier came to; without a judgement there is none."""
+
+    done: bool | None = None
+    findings: str = ""
+    looked: bool = False  # at something itself, before it said so
+    unclear: str = ""  # what it said instead of a verdict
 
 
 class VerifyStep:
@@ -71,19 +83,34 @@ class VerifyStep:
                 )
         else:
             line = ""
-        said: bool | None = None
-        findings, looked = "", False
+        judged = VerifierReply()
         if by != NATIVE:
-            said, findings, looked = await self._by_cli(turn, task, evidence)
+            judged = await self._by_cli(turn, task, evidence, by)
         elif staged:
-            said, findings, looked = await self._by_model(turn, task, evidence)
-            if not said and turn.skipped:  # of what was not looked at nothing is known
+            judged = await self._by_model(turn, task, evidence)
+            if not judged.done and turn.skipped:  # of what was not looked at nothing is known
                 raise Blocked(held_up(turn.skipped))
-        by_rules = by == cycle.roles.executor == NATIVE and not staged
-        outcome, why = verdict(
-            said, task.text, DoneEvidence(bool(line), changed, looked, cycle.roles.executor == NATIVE, by_rules)
+        unit = cycle.unit if cycle.unit.begun == task.id else CycleUnit()
+        native = unit.done_by == NATIVE
+        shown = DoneEvidence(
+            command=bool(line),
+            changed=changed,
+            looked=judged.looked,
+            native=native,
+            by_rules=native and by == NATIVE and not staged,
+            missing=self._missing(task) if judged.done is None else (),
+            unclear=judged.unclear,
         )
-        return Verification(outcome, by, line, evidence, why or findings)
+        outcome, why = verdict(judged.done, task.text, shown)
+        if outcome is VerifyOutcome.NOT_VERIFIED and unit.said and not native:
+            why += f"; {unit.done_by} said: {_in_one_line(unit.said)}"
+        left = unchecked(judged.done, shown) if outcome is VerifyOutcome.VERIFIED else ""
+        return Verification(outcome, by, line, evidence, why or judged.findings, left)
+
+    def _missing(self, task: Task) -> tuple[str, ...]:
+        """The files that a task names and that are not there."""
+        there = self._context.core.turn.toolbox.outside.is_there
+        return tuple(name for name in files_named(task.text) if not there(name))
 
     def _may_run(self, task: Task) -> bool:
         """A page that came with an untrusted folder runs nothing."""
@@ -99,17 +126,16 @@ class VerifyStep:
             raise Blocked(held_up(turn.skipped) if turn.skipped else f"`{line}`: {said}")
         return status is CallStatus.OK, "\n".join(said.strip().splitlines()[-EVIDENCE_LINES:])
 
-    async def _by_model(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:
-        """Its word, its findings, and whether it looked before."""
+    async def _by_model(self, turn: Turn, task: Task, evidence: str) -> VerifierReply:
         values = {"user_input": _asked(task), "tool_summary": "", "last_step_outcome": evidence}
         for step in range(MOST_STEPS):
             reply = await turn.look(Stage.VERIFICATION, values)
             if reply is not None:
-                return *_verdict(reply), step > 0
-        return False, f"the verifier read for {MOST_STEPS} steps and came to no verdict", True
+                return _verdict(reply, looked=step > 0)
+        return VerifierReply(unclear=f"it read for {MOST_STEPS} steps and came to no verdict", looked=True)
 
-    async def _by_cli(self, turn: Turn, task: Task, evidence: str) -> tuple[bool, str, bool]:
-        context, name = self._context, self._context.cycle.roles.verifier
+    async def _by_cli(self, turn: Turn, task: Task, evidence: str, name: str) -> VerifierReply:
+        context = self._context
         folder = context.core.cycle.plans.folder(context.cycle.run)
         values = {
             "project_root": context.core.project,
@@ -119,16 +145,22 @@ class VerifyStep:
         }
         start = ExecutorStart(context, name, ExecutorRole.VERIFY, turn, folder)
         answer = (await start.run(context.core.turn.prompts.filled(VERIFY_PAGE, values))).answer
-        return *_verdict(answer), start.acted > 0
+        return _verdict(answer, looked=start.acted > 0)
+
+
+def _in_one_line(words: str) -> str:
+    return " ".join(words.split())
 
 
 def _asked(task: Task) -> str:
-    return "\n\n".join(filter(None, (task.title, request_of(task.text.body))))
+    return brief(task.text, request_of(task.text.body))
 
 
-def _verdict(reply: str) -> tuple[bool, str]:
+def _verdict(reply: str, *, looked: bool) -> VerifierReply:
     state = delivery.claimed(reply)
     rest = without(reply).strip().partition("\n")[2].strip()
     if state is None:
-        return False, f"{NO_VERDICT}:\n\n{reply.strip()}"
-    return state is DeliveryState.DONE, "" if state is DeliveryState.DONE else rest or "it is not done"
+        return VerifierReply(unclear=_in_one_line(without(reply))[:MOST_UNCLEAR] or "nothing", looked=looked)
+    if state is DeliveryState.DONE:
+        return VerifierReply(True, looked=looked)
+    return VerifierReply(False, rest or "it is not done", looked)

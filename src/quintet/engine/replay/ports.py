@@ -7,9 +7,10 @@ departs from that; a port of which something else is written down overrides sing
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import typing
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from typing import Any, TypeVar, cast
 
 from msgspec import Struct, field
@@ -40,7 +41,7 @@ RULE_BOOK = PortForm(kinds={"add": "rule_kept"}, unrecorded={"rules": ()})
 REPOSITORY = PortForm(kinds={"line_counts": "lines"}, numbered=False)
 HOOKS = PortForm(kinds={"run": "hook"}, numbered=False)
 CHECKPOINTS, AGENTS, PLANS = PortForm("checkpoints"), PortForm("agents"), PortForm("plans")
-EXECUTORS, TASKS, LOOK = PortForm("executors"), PortForm("tasks"), PortForm("look")
+EXECUTORS, TASKS, LOOK = PortForm("executors"), PortForm("tasks", unrecorded={"due": None}), PortForm("look")
 
 
 def recorded_port(port: T, form: PortForm, recorder: Recorder) -> T:
@@ -93,15 +94,16 @@ class RecordedPort(_FormedPort):
             return streamed
         return awaited if inspect.iscoroutinefunction(method) else asked
 
-    async def _streamed(self, kind: str, parts: AsyncIterator[Any]) -> AsyncIterator[Any]:
+    async def _streamed(self, kind: str, parts: AsyncGenerator[Any, None]) -> AsyncIterator[Any]:
         """Each part as it comes, in a list of one; an empty list when there are no more."""
         recorder = self._recorder
         kind = self._wait(kind)
         try:
-            async for part in parts:
-                await recorder.settled()
-                recorder.add(kind, [part])
-                yield part
+            async with contextlib.aclosing(parts):
+                async for part in parts:
+                    await recorder.settled()
+                    recorder.add(kind, [part])
+                    yield part
             await recorder.settled()
             recorder.add(kind, [])
         except (Exception, asyncio.CancelledError) as error:

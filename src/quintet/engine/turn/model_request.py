@@ -260,6 +260,8 @@ class Asker:
             raise LimitReached(f"{EndCause.MAX_TURNS} = {limits.max_turns}")
         if limits.max_cost and state.spent.cost >= limits.max_cost:
             raise LimitReached(f"limits.max_cost = {limits.max_cost:g}, spent {state.spent.cost:.4f}")
+        if state.cycle and (spent := state.cycle.over_budget()):
+            raise LimitReached(spent)
         taken = self._core.clock.monotonic() - self._began
         if limits.max_seconds and taken >= limits.max_seconds:
             raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")

@@ -251,12 +251,14 @@ class Toolbox:
             rules = self.outside.rules()
         except QuintetError as error:
             return refused(str(error))
-        terms = structs.replace(self.terms, person=person, rules=(*context.rules, *rules))
+        terms = structs.replace(self.terms, person=person, rules=(*context.rules, *rules), read_only=context.read_only)
         if unkept is not None:
             lines = structs.replace(lines, kept=not unkept, unkept=unkept)
         if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
             terms = structs.replace(terms, sandbox=Sandbox.NONE)
         decision = gate.decide(spec, touch, context.axes, terms, subject_of(arguments, touch.lines), lines)
+        if touch.shell and context.read_only and self.outside.shell(touch.shell).grant.write_roots:
+            return refused(f"{context.read_only}, and shell {touch.shell} can write; start another")
         if touch.shell and exceeds(decision.grant, started := self.outside.shell(touch.shell).grant):
             return refused(
                 f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "

@@ -14,5 +14,6 @@ FEATURE = Feature(
     commands={"executors": "cli:EXECUTORS"},
     usage=("quintet executors           AI CLIs that can do the work, and what is missing",),
     checks=(FeatureCheck("installed:configured_are_here"),),
+    offers={f"cycle.{role}": "installed:names_here" for role in ("planner", "executor", "verifier")},
     executors="wiring:open_executors",
 )

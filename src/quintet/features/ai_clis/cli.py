@@ -12,8 +12,7 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.cli.parsing import lookup
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.tasks.executors import AI_CLIS, NATIVE, Availability
-from quintet.features.ai_clis.settings import ExecutorSettings
+from quintet.domain.tasks.executors import NATIVE, Availability
 from quintet.features.ai_clis.wiring import make_executors
 from quintet.surfaces.tables import say, say_json, say_table
 
@@ -25,12 +24,11 @@ def executors(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     settings = config.load(places).settings
     terms = make_terms(places, settings)
-    named = [name for name in settings.named("executors", ExecutorSettings) if name not in AI_CLIS]
 
     async def look() -> list[Availability]:
         found = make_executors(places, settings, terms)
         try:
-            return list(await asyncio.gather(*(found.look(name) for name in (*AI_CLIS, *named))))
+            return list(await asyncio.gather(*(found.look(name) for name in found.names())))
         finally:
             await found.close()
 

@@ -22,7 +22,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.redaction import Redactor
 from quintet.domain.permission.effects import Effect, Grant, ordered
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.tasks.executors import Assignment, Availability, Changed, ExecutorFailure, ExecutorPart
+from quintet.domain.tasks.executors import AI_CLIS, Assignment, Availability, Changed, ExecutorFailure, ExecutorPart
 from quintet.features.ai_clis.dialect import NETWORK_VARIABLES, Dialect, Start
 from quintet.features.ai_clis.ending import concluded, failed
 from quintet.features.ai_clis.installed import Program, find
@@ -53,6 +53,9 @@ class LocalExecutors:
         self._containments: dict[str, Containment] = {}
         self._versions: dict[tuple[str, int], str] = {}
         self._running: set[RunningProgram] = set()
+
+    def names(self) -> tuple[str, ...]:
+        return (*AI_CLIS, *(name for name in self._settings if name not in AI_CLIS))
 
     async def look(self, name: str) -> Availability:
         program = find(name, self._settings)

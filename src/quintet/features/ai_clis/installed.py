@@ -13,7 +13,8 @@ from msgspec import Struct
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.wording import did_you_mean
-from quintet.domain.tasks.executors import ACP, AI_CLIS, ExecutorFailure
+from quintet.domain.settings.settings import Settings
+from quintet.domain.tasks.executors import ACP, AI_CLIS, NATIVE, ExecutorFailure
 from quintet.domain.tasks.health import Finding, HealthScope, Severity
 from quintet.features.ai_clis.acp import AcpAgent
 from quintet.features.ai_clis.claude import Claude
@@ -83,6 +84,13 @@ def find(name: str, settings: dict[str, ExecutorSettings]) -> Program:
         problem = f"{wanted or command} is not on PATH; {kind.hints[ExecutorFailure.MISSING]}"
         return Program(name, kind, own, tuple(words), problem=problem)
     return Program(name, kind, own, tuple(words), path)
+
+
+def names_here(settings: Settings) -> Iterator[str]:
+    """Who can plan, carry out and verify on this machine, by name."""
+    yield NATIVE
+    own = settings.named("executors", ExecutorSettings)
+    yield from (name for name in dict.fromkeys((*AI_CLIS, *own)) if find(name, own).path)
 
 
 def configured_are_here(checkup: Checkup) -> Iterator[Finding]:

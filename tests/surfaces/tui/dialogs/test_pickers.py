@@ -163,6 +163,41 @@ def test_a_setting_that_something_else_wins_over_says_so(repo: Path, monkeypatch
     look(repo, script)
 
 
+def test_s4_who_executes_is_chosen_from_those_that_are_installed_and_holds_at_once(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{program_folder(tmp_path, 'codex')}{os.pathsep}{os.environ['PATH']}")
+
+    async def script(person: Person) -> None:
+        await opened(person, "ctrl+s")
+        await filters(person, "cycle.executor")
+        await person.sees("one of native, codex")
+        await person.press("enter")
+        value = picker(person).query_one("#value", Input)
+        value.value = "nobody"
+        await person.press("enter")
+        await person.sees("nobody is not installed here")
+        assert not user_file().exists() and person.ui.state.executors.executor == ""
+        value.value = "native"
+        await person.press("down", "enter")
+        await person.sees("and in use from now on")
+        assert user_file().read_text() == '[cycle]\nexecutor = "codex"\n'
+        await person.wait(lambda: person.ui.state.executors.executor == "codex", "the choice")
+        await person.press("ctrl+x")
+        await person.wait(lambda: person.ui.state.executors.executor == "native", "the choice taken back")
+
+    look(repo, script)
+
+
+def program_folder(above: Path, name: str) -> Path:
+    """A folder for PATH with a program of that name, which says its version."""
+    folder = above / "programs"
+    folder.mkdir()
+    (folder / name).write_text("#!/bin/sh\necho 1.0\n")
+    (folder / name).chmod(0o755)
+    return folder
+
+
 # ── model
 
 

@@ -9,13 +9,13 @@ INSERT INTO tasks (
 
 -- name: all_tasks
 SELECT text, status, work_mode, run_control, permission_profile, model_mode, surface, retry_count, max_retries,
-  ifnull(cost_budget, 0.0), cost_spent, ifnull(created_at, ''), ifnull(started_at, ''), ifnull(completed_at, ''),
+  cost_spent, ifnull(created_at, ''), ifnull(started_at, ''), ifnull(completed_at, ''),
   ifnull(next_action_at, ''), ifnull(checkpoint_ref, ''), ifnull(milestone, ''), path, stamp
 FROM tasks ORDER BY created_at, id
 
 -- name: task_by_id
 SELECT text, status, work_mode, run_control, permission_profile, model_mode, surface, retry_count, max_retries,
-  ifnull(cost_budget, 0.0), cost_spent, ifnull(created_at, ''), ifnull(started_at, ''), ifnull(completed_at, ''),
+  cost_spent, ifnull(created_at, ''), ifnull(started_at, ''), ifnull(completed_at, ''),
   ifnull(next_action_at, ''), ifnull(checkpoint_ref, ''), ifnull(milestone, ''), path, stamp
 FROM tasks WHERE id = ?
 
@@ -36,10 +36,12 @@ SELECT task_id, from_status, to_status, reason, timestamp, scope, id FROM task_t
 -- name: claim_task
 -- One's own claim never gets shorter: a clock that was set back and is put right would free it.
 INSERT INTO task_runtime (
-  task_id, owner, process_pid, owner_started, lease_until, last_heartbeat_at, worktree_path, current_model
-) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+  task_id, owner, process_pid, owner_started, lease_until, last_heartbeat_at, worktree_path, current_model,
+  context_usage_percent
+) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?11)
 ON CONFLICT (task_id) DO UPDATE SET
   owner = ?2, process_pid = ?3, owner_started = ?4, last_heartbeat_at = ?6, worktree_path = ?7, current_model = ?8,
+  context_usage_percent = CASE WHEN owner = ?2 THEN ifnull(?11, context_usage_percent) ELSE ?11 END,
   lease_until = CASE WHEN owner = ?2 THEN max(lease_until, ?5) ELSE ?5 END
 WHERE owner = ?2 OR lease_until < ?9 OR owner = ?10
 
@@ -50,7 +52,8 @@ DELETE FROM task_runtime WHERE task_id = ? AND owner = ?
 DELETE FROM task_runtime WHERE task_id = ?
 
 -- name: claims
-SELECT task_id, owner, process_pid, owner_started, lease_until, last_heartbeat_at, worktree_path, current_model
+SELECT task_id, owner, process_pid, owner_started, lease_until, last_heartbeat_at, worktree_path, current_model,
+  context_usage_percent
 FROM task_runtime
 
 -- name: owner_of

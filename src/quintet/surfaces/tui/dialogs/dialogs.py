@@ -78,7 +78,7 @@ class Dialogs:
 
     async def settings(self) -> None:
         if at_hand := self._ui.context.at_hand:
-            await self._picked(SettingsPicker(at_hand.settings))
+            await self._picked(SettingsPicker(at_hand.settings, self._enter))
 
     async def first_model(self, setup: ModelSetup, offers: list[ModelOffer]) -> None:
         await Connecting(self._ui, setup).first(offers)

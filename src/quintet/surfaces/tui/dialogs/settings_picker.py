@@ -6,7 +6,7 @@ A value is checked before it is written; what is wrong with it is said below it,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import ClassVar
 
 from textual import events, on
@@ -20,6 +20,9 @@ from quintet.surfaces.tui.dialogs.picker import TAKE, Picker, PickRow
 
 UNSET = "unset"
 WRITTEN = "written to {path}; it holds from the next start"
+IN_USE = "written to {path}, and in use from now on"
+ROLES = {f"cycle.{role}": role for role in ("planner", "executor", "verifier")}  # settings a session can follow at once
+ACP = "acp:"  # the command line of an agent is nobody's to list
 
 
 class SettingsPicker(Picker):
@@ -34,9 +37,11 @@ class SettingsPicker(Picker):
     verb = "changes it"
     others: ClassVar[dict[str, tuple[str, str]]] = {"ctrl+x": (UNSET, "takes it out of your file")}
 
-    def __init__(self, book: SettingsBook) -> None:
+    def __init__(self, book: SettingsBook, follow: Callable[[str, str], Awaitable[None]]) -> None:
+        """`follow` has the session take up a changed role: its name, and who has it now."""
         super().__init__()
         self._book = book
+        self._follow = follow
         self._settings: dict[str, SettingChoice] = {}
         self._changing = ""  # the key whose value is being typed
 
@@ -87,6 +92,9 @@ class SettingsPicker(Picker):
         self.run_worker(self._write(self._changing, event.value), exit_on_error=False)
 
     async def _write(self, key: str, text: str | None) -> None:
+        if wrong := self._missing(key, text):
+            self._say(wrong, wrong=True)
+            return
         try:
             if text is None:
                 await asyncio.to_thread(self._book.unset, key)
@@ -97,7 +105,19 @@ class SettingsPicker(Picker):
             return
         self._done_changing()
         await self.reload(key)
-        self._say(WRITTEN.format(path=self._book.path))
+        if key in ROLES:
+            await self._follow(ROLES[key], self._word(key) or self._word("cycle.planner"))
+        self._say((IN_USE if key in ROLES else WRITTEN).format(path=self._book.path))
+
+    def _word(self, key: str) -> str:
+        return self._settings[key].value.strip('"')
+
+    def _missing(self, key: str, text: str | None) -> str:
+        """Why what was typed cannot be taken: it is nothing that this machine has."""
+        one, word = self._settings[key], (text or "").strip().strip('"')
+        if not (one.offered and word) or word in one.choices or word.startswith(ACP):
+            return ""
+        return f"{word} is not installed here; there are {', '.join(one.choices)}, and {ACP}COMMAND"
 
     def _done_changing(self) -> None:
         self._changing = ""
