@@ -32,7 +32,7 @@ from quintet.domain.permission.effects import (
 from quintet.domain.permission.effects import Sandbox as Sandbox
 from quintet.domain.permission.exposure import exposures, granted, keys_for
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_write_protected
-from quintet.domain.permission.rules import ANY, Rule, allowing, denying, describe, names_both
+from quintet.domain.permission.rules import ANY, Rule, allowing, denying, describe, is_exact, names_both
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 
 
@@ -176,6 +176,11 @@ def decide(
         simple = plain_words(spec, touch, terms, lines)
         rules = [rule for rule in rules if rule.session] if axes.work_mode is WorkMode.CHAT else rules
         rule = allowing(rules, spec.name, subject, root, lifts, simple)
+    outside = next((path for path in touch.reads if not _readable(path, terms, spec)), None) if rule else None
+    if outside:  # whoever made a rule for more than one line has not seen this path
+        seen = [rule for rule in rules if Effect.READ in rule.effects or is_exact(rule)]
+        rule = allowing(seen, spec.name, subject, root, lifts, simple)
+        question = f"{_brief(outside)} is outside the project"
     if rule:
         question = ""
     if axes.run_control is RunControl.MANUAL and effects:
