@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from quintet.adapters.git.shadow_git import LARGEST_FILE
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.testing import ScriptedModel, call
@@ -64,3 +65,76 @@ def test_a_line_that_goes_on_in_the_background_deletes_nothing_without_approval(
     decision = driver.of(p.CallDecided)[-1]
     assert decision.verdict == "ask" and "goes on in the background" in decision.reason
     assert (project / "plain.txt").exists() and (project / "out/deep/x").exists()
+
+
+OVER = {
+    "redirection": ["echo x > own.log"],
+    "appended": ["echo x >> own.log"],
+    "here-document": ["cat > own.log <<E\nx\nE"],
+    "copy": ["cp plain.txt own.log"],
+    "copy to a folder": ["cp plain.txt out/deep/x", "cp plain.txt out/deep"],
+    "move over it": ["mv plain.txt own.log"],
+    "sed": ["sed -i s/m/n/ own.log"],
+    "tee": ["echo x | tee own.log other.log"],
+    "link over it": ["ln -sf plain.txt own.log"],
+    "sort": ["sort -o own.log plain.txt"],
+    "find": ["find . -name '*.py' -fprint own.log"],
+    "archive": ["tar cf own.log plain.txt"],
+    "packed": ["gzip own.log"],
+    "access bits": ["chmod 777 own.log plain.txt"],
+    "moved": ["mv own.log seen.txt"],
+    "a folder moved": ["mv out elsewhere"],
+    "moved, then deleted": ["mv own.log m.log", "rm m.log"],
+    "moved into view, then deleted": ["mv own.log m.txt", "rm m.txt"],
+    "a folder moved, then deleted": ["mv out out2", "rm -rf out2"],
+    "written, then deleted": ["echo x > own.log", "rm own.log"],
+    "deleted, written, deleted": ["rm own.log", "echo x > own.log", "rm own.log"],
+    "deleted, written by code, deleted": ["rm own.log", 'python3 -c \'open("own.log", "w")\'', "rm own.log"],
+    "deleted, and another written over": ["rm -rf out; cp plain.txt own.log"],
+    "a folder becomes a file": ["rm -rf out && touch out"],
+    "a folder becomes a link": ["rm -rf out && ln -s src out"],
+    "a file becomes a folder": ["rm own.log && mkdir own.log && touch own.log/x"],
+    "names swapped": ["mv plain.txt t", "mv own.log plain.txt", "mv t own.log"],
+    "through a link": ["echo x > link.log"],
+    "below a link": ["echo x > linked/own.log"],
+    "a new one that is ignored": ["echo x > new.log", "mkdir -p out/new && cp plain.txt out/new/"],
+}
+
+
+@pytest.mark.system("bwrap")
+@pytest.mark.parametrize("way", OVER)
+def test_what_a_line_writes_over_or_moves_comes_back_whatever_git_ignores(project: Path, way: str) -> None:
+    (project / "link.log").symlink_to("own.log")
+    (project / "linked").symlink_to(".")
+    put(project / "src/a.py", "a\n")
+    before = tree(project)
+    driver = rewound(project, *map(bash, OVER[way]))
+    assert {decided.verdict for decided in driver.of(p.CallDecided)} == {"allow"}
+    assert {done.status for done in driver.of(p.ToolFinished)} == {"ok"}
+    assert tree(project) == before
+
+
+@pytest.mark.system("bwrap")
+def test_a_folder_that_a_file_tool_moves_comes_back_with_what_git_ignores(project: Path) -> None:
+    before = tree(project)
+    driver = rewound(project, call("fs_move", source="out", destination="seen"))
+    assert driver.of(p.ToolFinished)[0].status == "ok"
+    assert tree(project) == before
+
+
+@pytest.mark.system("bwrap")
+def test_what_no_snapshot_holds_is_not_written_over_without_approval(project: Path) -> None:
+    with (project / "data.bin").open("wb") as file:
+        file.truncate(LARGEST_FILE + 1)
+    driver = rewound(project, bash("echo x > ./data.bin"), bash('python3 -c \'open("data.bin", "w")\''))
+    refused, ran = driver.of(p.ToolFinished)
+    assert refused.status == "error" and "data.bin is too large" in refused.content
+    assert ran.status == "ok" and (project / "data.bin").exists()  # and what took its place is not taken for new
+
+
+@pytest.mark.system("bwrap")
+def test_a_secret_that_a_line_moves_along_is_not_taken_away_with_its_folder(project: Path) -> None:
+    """Its content is kept nowhere, so nothing would bring it back."""
+    put(project / "conf/.env", "A=b")
+    rewound(project, bash("mv conf moved"))
+    assert (project / "moved/.env").read_text() == "A=b"

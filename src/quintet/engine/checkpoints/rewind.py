@@ -68,7 +68,7 @@ async def look_ahead(
         if change.before:
             told = {file.path for file in change.files}
             compared = (await kept.compare(change.before, change.after, folders=True)).changes
-            compared = [c for c in compared if c.path not in told]
+            compared = [c for c in compared if c.path not in told and (c.before or c.path not in lacking)]
             if change.unsure:
                 old = await kept.ignored(change.before, [c.path for c in compared if not c.before])
                 lacking |= {path: LeftAlone(path, UNSURE) for path in old}
