@@ -5,6 +5,7 @@ putting something else in its place.
 """
 
 import os
+import signal
 import stat
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from quintet.adapters.git.shadow_git import LARGEST_FILE
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.testing import ScriptedModel, call
+from tests.attacks.test_killed import until
 from tests.attacks.world import put
 from tests.engine.driving import Driver, drive
 
@@ -138,3 +140,42 @@ def test_a_secret_that_a_line_moves_along_is_not_taken_away_with_its_folder(proj
     put(project / "conf/.env", "A=b")
     rewound(project, bash("mv conf moved"))
     assert (project / "moved/.env").read_text() == "A=b"
+
+
+KILLED = {
+    "by their names": ["rm plain.txt own.log"],
+    "with folders": ["rm -rf plain.txt own.log out src"],
+    "by a pattern": ["find . -name '*.log' -delete; rm plain.txt"],
+    "in a later call": ["touch made.txt", "rm -rf plain.txt own.log out"],
+}
+
+
+@pytest.mark.system("bwrap")
+@pytest.mark.parametrize("way", KILLED)
+def test_what_was_deleted_right_before_a_kill_is_named_and_comes_back(project: Path, way: str) -> None:
+    put(project / "src/a.py", "a\n")
+    before = tree(project)
+    *first, last = KILLED[way]
+    pid = os.fork()
+    if not pid:
+        try:
+            rewound(project, *map(bash, first), bash(f"{last} && sleep 60"))
+        finally:
+            os._exit(0)
+    try:
+        until(lambda: not (project / "plain.txt").exists() and not (project / "own.log").exists())
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+    async def script(driver: Driver) -> None:
+        seen = await driver.command("/rewind 1")
+        assert "own.log" in seen.text and "plain.txt" in seen.text
+        put(project / "since.txt", "mine")
+        await driver.command("/rewind 1 files")
+
+    drive(project, script, axes=NORMAL, resume="latest")
+    assert (project / "since.txt").read_text() == "mine"
+    (project / "since.txt").unlink()
+    (project / "made.txt").unlink(missing_ok=True)
+    assert tree(project) == before

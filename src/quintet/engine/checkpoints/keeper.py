@@ -16,6 +16,7 @@ from msgspec import Struct, structs
 
 from quintet.domain.base.errors import QuintetError, ToolFailed
 from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.journal.call_events import KeptForCall
 from quintet.domain.journal.file_changes import FileChange, names_folder, same, uncovers
 from quintet.domain.journal.protocol import CheckpointTaken, Event, FilesChanged, Noticed
 from quintet.domain.permission.gate import Verdict
@@ -110,7 +111,7 @@ class CheckpointKeeper:
         self._let_go(turn)
         try:
             if covered:
-                return await self._watch_covered(self._checkpoints, turn, promised, covered)
+                return await self._watch_covered(self._checkpoints, turn, promised, *covered)
             return await self._watch(self._checkpoints, turn, writers[0])
         except WouldBeLost:
             raise
@@ -124,25 +125,27 @@ class CheckpointKeeper:
         for promise in self._promises.values():
             promise.kept = None
 
-    async def _kept_promise(self, turn: str, call: str) -> Covered:
+    async def _kept_promise(self, turn: str, call: str) -> tuple[tuple[str, ...], Covered]:
         """What was kept for a call, or is kept again if that is too long ago or another call came between."""
         promise = self._promises.pop((turn, call))
         if promise.kept and self._clock.monotonic() - promise.at <= FRESH_SECONDS:
-            return promise.kept
+            return promise.paths, promise.kept
         reason = await self.cover(turn, call, promise.paths, alone=promise.alone, named=promise.named)
         again = self._promises.pop((turn, call), None)
         if not again or not again.kept:
             raise ToolFailed(f"not run: {reason}")
-        return again.kept
+        return promise.paths, again.kept
 
     async def _watch_covered(
-        self, kept: Checkpoints, turn: str, call: str, covered: Covered
+        self, kept: Checkpoints, turn: str, call: str, paths: tuple[str, ...], covered: Covered
     ) -> tuple[Watched | None, list[Event]]:
         taken = Snapshot(covered.tree, covered.lacking) if covered.tree else None
-        events: list[Event] = []
-        if turn != self._point:
-            events += self._begun(turn, taken or await self._snapshot(kept, turn))
-        return Watched(turn, call, covered.tree, covered.states), events
+        begun = [] if turn == self._point else self._begun(turn, taken or await self._snapshot(kept, turn))
+        for_call = KeptForCall(call, paths, covered.states)
+        first = [structs.replace(one, kept=for_call) for one in begun]
+        return Watched(turn, call, covered.tree, covered.states), [
+            *(first or [CheckpointTaken(point=turn, tree=covered.tree, kept=for_call)])
+        ]
 
     async def _watch(self, kept: Checkpoints, turn: str, one: Prepared) -> tuple[Watched | None, list[Event]]:
         first = turn != self._point
@@ -151,12 +154,12 @@ class CheckpointKeeper:
         taken = await self._snapshot(kept, turn, named) if first or paths is None else None
         if taken and one.decision.verdict is Verdict.ALLOW and not one.own_line:
             _check_lost(taken, named)
-        events = self._begun(turn, taken) if first else []
+        events: list[Event] = [*(self._begun(turn, taken) if first else ())]
         if paths is not None:
             return Watched(turn, one.call.id, states=await kept.keep(turn, paths)), events
         return (Watched(turn, one.call.id, taken.tree, taken.states or None) if taken else None), events
 
-    def _begun(self, turn: str, taken: Snapshot | None) -> list[Event]:
+    def _begun(self, turn: str, taken: Snapshot | None) -> list[CheckpointTaken]:
         """The first checkpoint of a turn is on record with what it lacks."""
         lacking = taken.lacking[:MOST_PATHS] if taken else ()
         shown = tuple(path.encode("utf-8", "replace").decode() for path in lacking)
