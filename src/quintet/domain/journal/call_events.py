@@ -41,6 +41,12 @@ class RuleMade(Tagged, frozen=True, kw_only=True, gc=False):
     rule: Rule
 
 
+class RuleRevoked(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user took a rule of this session back."""
+
+    rule: str  # its id
+
+
 class QuestionAsked(Tagged, frozen=True, kw_only=True, gc=False):
     """The session waits for a person."""
 

@@ -30,6 +30,7 @@ from quintet.domain.journal.call_events import (
     QuestionAsked,
     Rewound,
     RuleMade,
+    RuleRevoked,
     TodoMoved,
     ToolFinished,
     ToolStarted,
@@ -111,6 +112,7 @@ Event = (
     | ModelFailed
     | CallDecided
     | RuleMade
+    | RuleRevoked
     | ReasoningSwitched
     | Corrected
     | AgentsPageTold
@@ -323,6 +325,7 @@ __all__ = [
     "ReportMade",
     "Rewound",
     "RuleMade",
+    "RuleRevoked",
     "RunMoved",
     "RunPaused",
     "RunResumed",
