@@ -22,8 +22,8 @@ RUNS = [
     "a\\\ntext\ne x",
     "s/[/]/p;#/e",  # with the delimiter in brackets, as newer ones take it
     r"s/[\]/p;#/e",
-    "s/a/b",
-    "?",
+    "s/a/e",
+    "?e",
 ]
 READS = [
     *("p", "10q", "$d", "=", "n;d", "l 5", "w out", "r f", "1~2d", "/x/Id", "/a/!d", "1,5p", "$!N;P;D", "/error/p"),

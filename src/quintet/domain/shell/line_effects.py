@@ -124,18 +124,20 @@ def by_table(program: str, words: Sequence[Word]) -> Judged:
     return judged
 
 
-def spellings(words: Sequence[Word]) -> Iterator[str]:
+def spellings(words: Sequence[Word]) -> list[str]:
     """A command as rules know it: its program by name, its words as they are after quoting.
 
     A program of another folder than the system's is no more than its path, so that is among the spellings too. Also
     without the flags before its first word, since `git -C there push` is a `git push`. Whether the word after a
     flag is its value or the first of its own is not always known: then it is taken for either.
     """
-    first, *rest = (word.text for word in words)
+    first, *rest = [word.text for word in words]
     folder, _, program = first.rpartition("/")
-    yield " ".join((program, *rest))
+    found = [" ".join((program, *rest))]
     if folder and not is_system(folder):
-        yield " ".join((first, *rest))
+        found.append(" ".join((first, *rest)))
+    if not rest or rest[0][:1] != "-":
+        return found
     place, value = 0, False
     places: list[int] = []
     while place < len(rest) and (value or rest[place][:1] == "-"):
@@ -143,8 +145,8 @@ def spellings(words: Sequence[Word]) -> Iterator[str]:
         place += 1
         if place < len(rest) and rest[place][:1] != "-":
             places.append(place)
-    for place in (*places[:_MOST_PLACES], *places[_MOST_PLACES:][-_MOST_PLACES:]):
-        yield " ".join((program, *rest[place:]))
+    begins = (*places[:_MOST_PLACES], *places[_MOST_PLACES:][-_MOST_PLACES:])
+    return [*found, *(" ".join((program, *rest[place:])) for place in begins)]
 
 
 def _is_strange(program: str) -> bool:
@@ -163,9 +165,10 @@ def _handed_on(words: Sequence[Word]) -> Iterator[str]:
 
 def _only_names(words: Sequence[Word], judged: Judged) -> bool:
     """Whether a command opens none of the files it names: it says whether they are there, how large, or ignored."""
-    known = words[0].text in _LOOKS or [word.text for word in words[:2]] == ["git", "check-ignore"]
+    if words[0].text not in _LOOKS and [word.text for word in words[:2]] != ["git", "check-ignore"]:
+        return False
     plain_words = not judged.globs and not any(word.dynamic or word.glob for word in words)
-    return known and plain_words and judged.effects == READ and not judged.writes and not judged.inner
+    return plain_words and judged.effects == READ and not judged.writes and not judged.inner
 
 
 def _given_line(command: ShellCommand) -> str | None:

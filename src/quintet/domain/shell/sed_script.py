@@ -15,6 +15,8 @@ _ALONE = frozenset("dDgGhHlnNpPqQxz=#")
 
 def runs_a_program(script: str) -> bool:
     """A script that is not understood may."""
+    if "e" not in script:
+        return False
     at = 0
     while (at := _BETWEEN.match(script, at).end()) < len(script):  # type: ignore[union-attr]
         at = _after_addresses(script, at)
