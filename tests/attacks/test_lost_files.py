@@ -128,10 +128,16 @@ def test_a_folder_that_a_file_tool_moves_comes_back_with_what_git_ignores(projec
 def test_what_no_snapshot_holds_is_not_written_over_without_approval(project: Path) -> None:
     with (project / "data.bin").open("wb") as file:
         file.truncate(LARGEST_FILE + 1)
-    driver = rewound(project, bash("echo x > ./data.bin"), bash('python3 -c \'open("data.bin", "w")\''))
-    refused, ran = driver.of(p.ToolFinished)
-    assert refused.status == "error" and "data.bin is too large" in refused.content
-    assert ran.status == "ok" and (project / "data.bin").exists()  # and what took its place is not taken for new
+    (project / "linked").symlink_to("data.bin")
+    over = ["echo x > ./data.bin", f"echo x > {project}/data.bin", "echo x > linked", "sed -i s/a/b/ *.bin"]
+    driver = rewound(project, *map(bash, over))
+    assert [done.status for done in driver.of(p.ToolFinished)] == ["error"] * len(over)
+    assert all("data.bin is too large" in done.content for done in driver.of(p.ToolFinished))
+    beside = rewound(project, bash("rm plain.txt; echo x > data.bin")).of(p.CallDecided)[-1]
+    assert beside.verdict == "ask" and "data.bin is written over" in beside.reason
+    assert (project / "data.bin").stat().st_size > LARGEST_FILE
+    rewound(project, bash('python3 -c \'open("data.bin", "w")\''))
+    assert (project / "data.bin").exists()  # what took its place is not taken for new
 
 
 @pytest.mark.system("bwrap")

@@ -11,6 +11,7 @@ import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from msgspec import structs
@@ -70,7 +71,8 @@ class ShadowCheckpoints:
         def take() -> Snapshot:
             with self._shadow.locked() as lock:
                 taken = self._take(lock, point)
-                return structs.replace(taken, states=self._named(lock, point, named)) if named else taken
+                lost = self._lost(named, taken.lacking)
+                return structs.replace(taken, states=self._named(lock, point, named), lost=lost) if named else taken
 
         return await _apart(take)
 
@@ -176,6 +178,8 @@ class ShadowCheckpoints:
                     return Covered(states=self._beside(point, found, {}))
                 with self._shadow.locked() as lock:
                     taken = self._take(lock, point)
+                    if lost := self._lost(named, taken.lacking):
+                        raise NotCovered(lost, "is written over, and is too large or not readable")
                     held = self._shadow.held(lock, found.files)
                     beside = self._named(lock, point, named)
                 states = beside | self._beside(point, found, held)
@@ -198,6 +202,16 @@ class ShadowCheckpoints:
                 states = self._beside(point, found, {} if few else self._shadow.held(lock, found.files)) | states
         states.pop(".", None)
         return states
+
+    def _lost(self, named: Sequence[str], lacking: Sequence[str]) -> str:
+        """The first that a line writes over, by its own name, a link or a pattern, of what the snapshot lacks."""
+        for path in named if lacking else ():
+            own = inside(path, self._root) or path
+            real = inside(os.path.realpath(os.path.join(self._root, path)), self._root)
+            for one in lacking:
+                if (one in (own, real) or fnmatchcase(one, own)) and not self._protection.is_secret(one):
+                    return one
+        return ""
 
     def _through_links(self, path: str) -> str:
         """A path in the folder that it really is in."""

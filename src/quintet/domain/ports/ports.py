@@ -204,6 +204,7 @@ class Snapshot(Struct, frozen=True):
     tree: str
     lacking: tuple[str, ...] = ()  # what it does not cover
     states: dict[str, str] = field(default_factory=dict)  # of what was named, ignored or not, as far as it is kept
+    lost: str = ""  # of what was named, a file that is not kept
 
 
 class Compared(Struct, frozen=True):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import posixpath
 from collections.abc import Sequence
 
 from msgspec import Struct, structs
@@ -152,8 +151,10 @@ class CheckpointKeeper:
         paths = self._exactly(kept, one)
         named = one.touch.writes if paths is None else ()
         taken = await self._snapshot(kept, turn, named) if first or paths is None else None
-        if taken and one.decision.verdict is Verdict.ALLOW and not one.own_line:
-            _check_lost(taken, named)
+        if taken and taken.lost and one.decision.verdict is Verdict.ALLOW and not one.own_line:
+            why = "is too large or not readable, so it is not kept and /rewind could not bring it back"
+            what = on_one_line(taken.lost)
+            raise WouldBeLost(f"not run: {what} {why}. Move it to another name first, or write to another")
         events: list[Event] = [*(self._begun(turn, taken) if first else ())]
         if paths is not None:
             return Watched(turn, one.call.id, states=await kept.keep(turn, paths)), events
@@ -271,14 +272,6 @@ class CheckpointKeeper:
         if code not in self._told:
             self._told.add(code)
             self._journal.post(Noticed(level="warning", code=code, text=text))
-
-
-def _check_lost(taken: Snapshot, named: Sequence[str]) -> None:
-    """A file that the snapshot says it lacks is not written over by a line that nobody was asked about."""
-    for path in named:
-        if (own := posixpath.normpath(path)) in taken.lacking:
-            why = "is too large or not readable, so it is not kept and /rewind could not bring it back"
-            raise WouldBeLost(f"not run: {on_one_line(own)} {why}. Move it to another name first, or write to another")
 
 
 def _changed(
