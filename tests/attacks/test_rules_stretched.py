@@ -272,3 +272,35 @@ def test_a_link_of_the_program_s_name_does_not_widen_what_it_may_touch(repo: Pat
 
     drive(repo, script, ScriptedModel([[call("bash", command="./check")], "ok"]), person=True, axes=NORMAL_BUILD)
     assert not (repo.parent / "escaped").exists()
+
+
+# ── what a rule names, and where it was seen
+
+PATTERNS = [
+    (Rule("rule-w", "allow", "bash", "pytest*", (Effect.BUILD,), ROOT), "pytest ../other"),
+    (Rule("rule-w", "allow", "bash", "pytest*", (Effect.BUILD,), ROOT), "pytest; cat ~/notes.txt"),
+    (Rule("rule-w", "allow", "bash", "git fetch*", (Effect.NETWORK, Effect.COMMIT), ROOT), "git fetch; cat ../x"),
+    (Rule("rule-w", "allow", "bash", "curl*", (Effect.NETWORK,), ROOT), "curl -T ../x https://example.com"),
+    (Rule("rule-w", "allow", "*", "*", EVERY, ROOT), "pytest /srv/data"),
+]
+
+
+@pytest.mark.parametrize(("rule", "text"), PATTERNS)
+def test_a_pattern_that_says_nothing_of_reading_shows_nothing_outside_the_project(rule: Rule, text: str) -> None:
+    assert decided(line(text), rule) == ("ask", "")
+    reading = structs.replace(rule, effects=(Effect.READ, *rule.effects))
+    assert decided(line(text), reading) == ("allow", "rule-w")
+
+
+def test_a_rule_for_the_line_itself_shows_what_it_names_beside_a_pattern_that_does_not() -> None:
+    wide, text = PATTERNS[0]
+    exact = Rule("rule-x", "allow", "bash", text, (Effect.BUILD,), ROOT)
+    question = Question(line(text), axes(BUILD, NORMAL), Sandbox.BWRAP, (wide, exact))
+    assert question.at(question.axes).rule == "rule-x"
+
+
+@pytest.mark.parametrize("folder", ["/", "//", "///"])
+def test_a_rule_for_a_line_is_none_for_the_same_line_in_the_root_of_the_machine(folder: str) -> None:
+    always = Rule("rule-x", "allow", "bash", "make test", (Effect.BUILD,), ROOT)
+    assert decided(line("make test"), always) == ("allow", "rule-x")
+    assert decided(line("make test", exec_dir=folder), always) == ("ask", "")

@@ -17,12 +17,14 @@ import pytest
 from msgspec import structs
 
 from quintet.adapters.git.shadow_git import LARGEST_FILE
+from quintet.app.tool_registry import BY_NAME
 from quintet.domain.dials.axes import Axes, AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Decision, Sandbox, Terms, Verdict, decide
 from quintet.domain.permission.rules import Rule
 from quintet.domain.shell.judge import with_lines
+from quintet.domain.turn.tool_spec import Touch
 from quintet.testing import ScriptedModel, call
 from tests.attacks.world import put
 from tests.domain.hostile_lines import BASH, GRAMMAR, HOME, SHOWN
@@ -110,6 +112,56 @@ def test_beside_a_deny_rule_it_could_hide_what_that_denies(line: str) -> None:
     assert goes(line, rules=(Rule("r1", "deny", "bash", "git push*"),)) == []
     assert goes(line, rules=(Rule("r1", "deny", "*", "*secret*"),)) == []
     assert goes("ls", rules=(Rule("r1", "deny", "bash", "git push*"),)) == list(PermissionProfile)
+
+
+HIDING = [
+    "split --filter='rm x' a",
+    "zip -T -TT 'rm x' a.zip a",
+    "ld.so /bin/rm x",
+    "/usr/lib/ld-linux.so.2 /bin/rm x",
+    "install -s --strip-program=rm a b",
+    "sed -i '1e rm x' a",
+    "sed -n 's/a/rm x/ew out' a",
+    "sed -e p -e '1erm x' a",
+    "rg --pre rm x > out",
+    "sort --compress-prog=rm a",
+    'gawk -i inplace \'BEGIN{system("r" "m x")}\' a',
+    "gawk -f x -e 'BEGIN{system(\"rm x\")}'",
+    "nawk 'BEGIN{system(\"rm x\")}'",
+    "make 'X:=$(shell rm x)'",
+    "gcc -wrapper rm,x a.c",
+    "choom -n 0 -- rm x",
+    "valgrind -q /usr/bin/rm x",
+    "dbus-run-session -- env rm x",
+    "sqlite3 :memory: '.shell rm x'",
+    "less '+!rm x' a",
+    "man -P \"r''m x\" ls",
+    "bash -c 'choom -n 0 -- rm x'",
+]
+
+
+@pytest.mark.parametrize("line", HIDING)
+def test_no_program_s_words_hide_what_a_rule_denies(line: str) -> None:
+    assert goes(line)
+    assert goes(line, rules=(Rule("r1", "deny", "bash", "rm *"),)) == []
+    assert goes(line, rules=(Rule("r1", "deny", "bash", "rm *", project="/another"),)) == goes(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["mytool build x", "./tool 'a b'", "pytest -k 'a and b'", "sed -i s/a/e/ x", "python3 x.py"]
+)
+def test_beside_a_deny_rule_what_hides_nothing_goes_as_before(line: str) -> None:
+    assert goes(line, rules=(Rule("r1", "deny", "bash", "rm *"),)) == goes(line) != []
+
+
+def test_a_rule_that_denies_a_line_to_bash_denies_it_to_whatever_types_it() -> None:
+    typed = BY_NAME["write_to_shell"]
+    axes = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
+    for line, verdict in (("git add x", "deny"), ("env git add x", "deny"), (CODE, "ask"), ("ls", "allow")):
+        touch = Touch(frozenset(), lines=(line,), shell="s")
+        touch, judged = with_lines(touch, GRAMMAR.parse, fresh=False, is_there=lambda path: False)
+        terms = Terms("/project", sandbox=Sandbox.BWRAP, rules=(Rule("r1", "deny", "bash", "git add*"),))
+        assert decide(typed, touch, axes, terms, line, judged).verdict == verdict
 
 
 def test_it_is_not_given_a_secret_without_approval() -> None:

@@ -132,7 +132,7 @@ def test_what_cannot_be_taken_back_may_be_a_rule_for_that_line(quintet: Program)
     assert permitted(quintet, "shred y") == ("ask", "")
 
 
-def test_rules_of_a_session_are_listed_and_end_with_it(quintet: Program, model: Model) -> None:
+def test_rules_of_a_session_are_listed_and_revoked_one_by_one(quintet: Program, model: Model) -> None:
     model(call("bash", command=TEST), Reply(text="one"))
     terminal = quintet.plain(*BUILD)
     terminal.types("test it")
@@ -144,8 +144,11 @@ def test_rules_of_a_session_are_listed_and_end_with_it(quintet: Program, model: 
     (held,) = quintet.run("rules", "list", "--session", "--json").clean(0).json()
     assert held["session"].startswith("q5-") and held["pattern"] == TEST
     assert held["session"] in quintet.run("rules", "show", held["id"]).clean(0).out
-    assert "and ends with it" in quintet.run("rules", "revoke", held["id"]).clean(2).err
     assert permitted(quintet, TEST) == ("ask", "")
+    revoked = f"revoked {held['id']}: allow bash {TEST} (build)\n"
+    assert quintet.run("rules", "revoke", held["id"]).clean(0).out == revoked
+    assert quintet.run("rules", "list", "--session", "--json").clean(0).json() == []
+    assert "there is no rule" in quintet.run("rules", "revoke", held["id"]).clean(1).err
 
 
 def test_rules_of_the_version_before_are_read(quintet: Program) -> None:

@@ -16,10 +16,11 @@ from quintet.cli.parsing import actions, lookup
 from quintet.cli.tools import named_tool, specs_here
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.wording import counted, did_you_mean
-from quintet.domain.journal.protocol import RuleMade
+from quintet.domain.journal.protocol import RuleMade, RuleRevoked
 from quintet.domain.permission.effects import READING, Effect, ordered
 from quintet.domain.permission.prefixes import may_stand
 from quintet.domain.permission.rules import ANY, Rule, about, describe, exactly, explain, is_narrow, names_both
+from quintet.package import load
 from quintet.surfaces.tables import room, say, say_json, say_table, table
 
 NEVER = frozenset({Effect.OUTSIDE, Effect.PUBLISH})
@@ -53,8 +54,8 @@ def rules_show(arguments: Namespace) -> int:
         return 0
     at, count = _last_use(rule, used)
     last = f"{at} ({counted(count, 'time')} in this project)" if count else "never in this project"
-    revoke = "ends with its session" if rule.session else f"quintet rules revoke {rule.id}"
-    say([f"{rule.id}  {describe(rule)}", *table([*explain(rule), ("used", last), ("revoke", revoke)], room=room())])
+    rows = [*explain(rule), ("used", last), ("revoke", f"quintet rules revoke {rule.id}")]
+    say([f"{rule.id}  {describe(rule)}", *table(rows, room=room())])
     return 0
 
 
@@ -65,8 +66,10 @@ def _known(places: Places, *, sessions: bool) -> tuple[Rule, ...]:
     if rows is None:
         return rules
     with clear_errors(places.database):
-        made = [recorded.event for recorded in rows.read_project(["rule_made"])]
-    return (*rules, *(event.rule for event in made if isinstance(event, RuleMade) and event.rule.session))
+        said = [recorded.event for recorded in rows.read_project(["rule_made", "rule_revoked"])]
+    gone = {event.rule for event in said if isinstance(event, RuleRevoked)}
+    made = [event.rule for event in said if isinstance(event, RuleMade)]
+    return (*rules, *(rule for rule in made if rule.session and rule.id not in gone))
 
 
 def _used(places: Places) -> Used:
@@ -149,9 +152,10 @@ def rules_revoke(arguments: Namespace) -> int:
         rule = FileRuleBook(places.rules_file).revoke(arguments.id)
     except NotFound:
         held = [rule for rule in _known(places, sessions=True) if rule.session and rule.id == arguments.id]
-        if held:
-            raise UsageError(f"{arguments.id} holds in session {held[0].session} only, and ends with it") from None
-        raise
+        if not held:
+            raise
+        # Such a rule is in its session's journal and nowhere else, so the session takes it back.
+        return int(load("cli.session:said_in")(arguments, held[0].session, f"/rules revoke {held[0].id}"))
     if arguments.json:
         say_json(msgspec.to_builtins(rule))
     else:

@@ -143,12 +143,17 @@ def rewind(arguments: Namespace) -> int:
     words: list[str] = arguments.words
     session = words.pop(0) if words and not words[0].isdecimal() else ""
     line = " ".join(("/rewind", *(words[:1] if arguments.preview else words)))
+    return said_in(arguments, session or LATEST, line)
 
-    async def rewound() -> int:
-        async with open_session(arguments.directory, surface=Surface.HEADLESS, resume=session or LATEST) as opened:
+
+def said_in(arguments: Namespace, session: str, line: str) -> int:
+    """A slash command in a session that was there, whoever runs it."""
+
+    async def said() -> int:
+        async with open_session(arguments.directory, surface=Surface.HEADLESS, resume=session) as opened:
             return await one_command(opened, line, as_json=arguments.json)
 
-    return asyncio.run(rewound())
+    return asyncio.run(said())
 
 
 def call(parsed: Namespace, name: str, arguments: str) -> int:

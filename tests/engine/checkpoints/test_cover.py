@@ -18,6 +18,7 @@ from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.cover import NotCovered, Surveyor
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.journal import protocol as p
+from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.domain.ports.ports import Covered
 from quintet.engine.checkpoints.keeper import CheckpointKeeper
@@ -79,7 +80,8 @@ def prepared(name: str) -> Any:
     grant = SimpleNamespace(write_roots=("/",))
     touch = SimpleNamespace(writes=(), lines=("x",), shell="")
     spec = SimpleNamespace(confined=False, name="bash")
-    return SimpleNamespace(call=SimpleNamespace(id=name), decision=SimpleNamespace(grant=grant), touch=touch, spec=spec)
+    decision = SimpleNamespace(grant=grant, verdict=Verdict.ALLOW)
+    return SimpleNamespace(call=SimpleNamespace(id=name), decision=decision, touch=touch, spec=spec, own_line=False)
 
 
 def everything(root: Path) -> dict[str, tuple[str, bytes]]:

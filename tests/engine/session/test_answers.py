@@ -51,6 +51,27 @@ def test_for_this_session_holds_in_it_and_after_a_resume(repo: Path, tmp_path: P
     assert all(replay(loaded(path)).equal for path in recordings(tmp_path / "state"))
 
 
+def test_a_rule_of_the_session_is_revoked_and_the_others_hold(repo: Path, tmp_path: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.session.say("go")
+        await driver.answer("x")
+        await driver.until_type(p.TurnFinished)
+        own, other = driver.session.state.rules
+        assert own.id in (await driver.command("/rules")).text
+        assert not (await driver.command("/rules revoke nothing")).ok
+        assert (await driver.command(f"/rules revoke {own.id}")).text == f"revoked {own.id}: allow Write (edit)"
+        assert driver.session.state.rules == (other,)
+        await driver.session.say("again")
+        await driver.answer("n")
+        await driver.until_type(p.TurnFinished)
+
+    driver = drive(repo, script, ScriptedModel([[write("a")], "ok", [write("b")], "ok"]), person=True, axes=CHAT)
+    assert (repo / "a").exists() and not (repo / "b").exists()
+    kept = turn(repo, [], "", None, resume=driver.session.id).session.state.rules
+    assert [rule.tool for rule in kept] == ["Edit"]
+    assert all(replay(loaded(path)).equal for path in recordings(tmp_path / "state"))
+
+
 def test_accepted_edits_go_in_chat_and_nothing_else_does(repo: Path, tmp_path: Path) -> None:
     edit = call("Edit", file_path="a", old_string="x", new_string="y")
     driver = turn(repo, [write("a"), edit, call("bash", command="touch b")], "xn", CHAT)

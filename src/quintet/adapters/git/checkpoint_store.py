@@ -7,10 +7,14 @@ are kept all the same.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import TypeVar
+
+from msgspec import structs
 
 from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.git.cover import NotCovered, Standing, Surveyor, within
@@ -43,6 +47,7 @@ from quintet.domain.ports.ports import Compared, Covered, Snapshot
 AT_ONCE = 200  # files whose contents are held in memory together
 MOST_ALONE, MOST_ALONE_BYTES = 50, 5_000_000  # files that are kept without a snapshot
 MOST_BESIDE, MOST_BESIDE_BYTES = 500, 20_000_000  # files that are kept beside one, because git ignores them
+MOST_NAMED, MOST_BELOW = 200, 2_000  # paths of a line that writes, and what is looked at below each of them
 LOST = "its content is no longer kept"
 T = TypeVar("T")
 
@@ -62,10 +67,12 @@ class ShadowCheckpoints:
     def whole(self) -> bool:
         return self._shadow.there
 
-    async def snapshot(self, point: str) -> Snapshot:
+    async def snapshot(self, point: str, named: Sequence[str] = ()) -> Snapshot:
         def take() -> Snapshot:
             with self._shadow.locked() as lock:
-                return self._take(lock, point)
+                taken = self._take(lock, point)
+                lost = self._lost(named, taken.lacking)
+                return structs.replace(taken, states=self._named(lock, point, named), lost=lost) if named else taken
 
         return await _apart(take)
 
@@ -158,7 +165,9 @@ class ShadowCheckpoints:
                     found |= dict.fromkeys([*missing_folders(self._root, one), one])
         return list(found)
 
-    async def cover(self, point: str, paths: Sequence[str], *, alone: bool = False) -> Covered:
+    async def cover(
+        self, point: str, paths: Sequence[str], *, alone: bool = False, named: Sequence[str] = ()
+    ) -> Covered:
         def take() -> Covered:
             try:
                 found = Surveyor(self._root, self._protection).survey(paths)
@@ -169,12 +178,46 @@ class ShadowCheckpoints:
                     return Covered(states=self._beside(point, found, {}))
                 with self._shadow.locked() as lock:
                     taken = self._take(lock, point)
+                    if lost := self._lost(named, taken.lacking):
+                        raise NotCovered(lost, "is written over, and is too large or not readable")
                     held = self._shadow.held(lock, found.files)
-                return Covered(tree=taken.tree, lacking=taken.lacking, states=self._beside(point, found, held))
+                    beside = self._named(lock, point, named)
+                states = beside | self._beside(point, found, held)
+                return Covered(tree=taken.tree, lacking=taken.lacking, states=states)
             except NotCovered as error:
                 return Covered(str(error))
 
         return await _apart(take)
+
+    def _named(self, lock: int, point: str, paths: Sequence[str]) -> dict[str, str]:
+        """The states of what stands where a call says that it writes: what a snapshot lacks of it is kept beside it.
+
+        What cannot be kept is left out, and so is a folder of more than a line is likely to mean.
+        """
+        states: dict[str, str] = {}
+        for path in paths[:MOST_NAMED]:
+            with contextlib.suppress(NotCovered, OSError):
+                found = Surveyor(self._root, self._protection, MOST_BELOW).survey((self._through_links(path),))
+                few = len(found.files) <= MOST_ALONE and found.bytes <= MOST_ALONE_BYTES
+                states = self._beside(point, found, {} if few else self._shadow.held(lock, found.files)) | states
+        states.pop(".", None)
+        return states
+
+    def _lost(self, named: Sequence[str], lacking: Sequence[str]) -> str:
+        """The first that a line writes over, by its own name, a link or a pattern, of what the snapshot lacks."""
+        for path in named if lacking else ():
+            own = inside(path, self._root) or path
+            real = inside(os.path.realpath(os.path.join(self._root, path)), self._root)
+            for one in lacking:
+                if (one in (own, real) or fnmatchcase(one, own)) and not self._protection.is_secret(one):
+                    return one
+        return ""
+
+    def _through_links(self, path: str) -> str:
+        """A path in the folder that it really is in."""
+        above, name = os.path.split(os.path.join(self._root, path))
+        real = os.path.join(os.path.realpath(above), name)
+        return inside(real, self._root) or path
 
     def _beside(self, point: str, found: Standing, held: Mapping[str, tuple[str, str, int]]) -> dict[str, str]:
         """The states of what a tree does not hold, or not with all its access bits; contents it lacks are kept."""
@@ -203,12 +246,17 @@ class ShadowCheckpoints:
             if _name(states[path]) not in (*kept, ""):
                 raise NotCovered(path, "cannot be read")
         for path in found.missing:
-            states |= dict.fromkeys([*missing_folders(self._root, path), path], "")
+            above = [one for one in missing_folders(self._root, path) if not self._is_there(one)]
+            states |= dict.fromkeys([*above, path], "")
         self._roots.add(point, kept or [""])
         return states
 
+    def _is_there(self, path: str) -> bool:
+        return os.path.lexists(os.path.join(self._root, path))
+
     async def below(self, point: str, folders: Sequence[str]) -> dict[str, str]:
         found = await _apart(lambda: within(self._root, folders, MOST_BESIDE, MOST_BESIDE_BYTES))
+        found = [path for path in found if not self._protection.is_secret(path)]  # which nothing would bring back
         return await self.keep(point, found) if found else {}
 
     async def now(self, paths: Iterable[str]) -> dict[str, str]:

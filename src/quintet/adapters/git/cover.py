@@ -69,9 +69,10 @@ class Standing(Struct):
 class Surveyor:
     """Looks at one project, once."""
 
-    def __init__(self, root: str, protection: Protection) -> None:
+    def __init__(self, root: str, protection: Protection, most: int = 0) -> None:
         self._root = root
         self._protection = protection
+        self._most = most or MOST_ENTRIES
         self._new_folder = 0o777 & ~umask()
         self._device = os.lstat(root).st_dev
         self._seen = 0
@@ -203,7 +204,7 @@ class Surveyor:
             if one in found.files or one in found.walked:
                 continue
             found.entries += 1
-            if found.entries > MOST_ENTRIES:
+            if found.entries > self._most:
                 raise TooMuch(path)
             self._check_name(one)
             if stat.S_ISDIR(info.st_mode):

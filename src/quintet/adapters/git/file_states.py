@@ -73,6 +73,9 @@ def put_back(root: str, path: str, target: str, now: str, data: bytes, *, exactl
     bits = int(target.partition(" ")[0], 8)
     with _parent(root, path, make=True) as (at, last):
         if names_folder(target):
+            with contextlib.suppress(FileNotFoundError):
+                if not stat.S_ISDIR(os.stat(last, dir_fd=at, follow_symlinks=False).st_mode):
+                    os.unlink(last, dir_fd=at)
             with contextlib.suppress(FileExistsError):
                 os.mkdir(last, dir_fd=at)
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import UNSET, UnsetType, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes, Surface
@@ -39,6 +39,12 @@ class RuleMade(Tagged, frozen=True, kw_only=True, gc=False):
     """An answer of the user's became a rule: one that lasts, or one of this session."""
 
     rule: Rule
+
+
+class RuleRevoked(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user took a rule of this session back."""
+
+    rule: str  # its id
 
 
 class QuestionAsked(Tagged, frozen=True, kw_only=True, gc=False):
@@ -130,12 +136,22 @@ class UserMessaged(Tagged, frozen=True, kw_only=True, gc=False):
     text: str
 
 
+class KeptForCall(Struct, frozen=True, gc=False):
+    """What was kept right before a call that deletes: on record, so that it is known if the process ends in it."""
+
+    call: str
+    paths: tuple[str, ...]  # what it deletes: files, folders, patterns
+    states: dict[str, str]  # of what the tree does not hold, or not as it is
+
+
 class CheckpointTaken(Tagged, frozen=True, kw_only=True, gc=False):
-    """The project's files were kept as they are, before a turn or a rewind changes any of them."""
+    """The project's files were kept as they are, before a turn or a rewind changes any of them; or before a call that
+    deletes some of them."""
 
     point: str  # the turn or the rewind
     tree: str = ""  # of all files; empty where only the files that tools write are kept
     lacking: tuple[str, ...] = ()  # what it does not cover: repositories inside the project, secrets, files too large
+    kept: KeptForCall | UnsetType = UNSET  # left out where no call deletes
 
 
 class FilesChanged(Tagged, frozen=True, kw_only=True, gc=False):

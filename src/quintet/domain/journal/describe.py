@@ -80,8 +80,14 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.ReportMade() as e:
             return _report(e)
         case p.RuleMade() as e:
-            back = "for this session" if e.rule.session else f"quintet rules revoke {e.rule.id}"
+            back = (
+                f"for this session, /rules revoke {e.rule.id}"
+                if e.rule.session
+                else f"quintet rules revoke {e.rule.id}"
+            )
             return [Line(f"rule     {rules.describe(e.rule)} · {back}", "dim")]
+        case p.RuleRevoked() as e:
+            return [Line(f"rule     {e.rule} is revoked", "dim")]
         case p.ToolStarted(tool=tool) if tool in QUIET:
             return []
         case p.ToolStarted(tool=tool) as e if tool == STARTING:

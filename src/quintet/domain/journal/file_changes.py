@@ -82,7 +82,10 @@ def trails(changes: Iterable[FileChange]) -> dict[str, Trail]:
 
 
 def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> RewindPlan:
-    """Each path goes back to where its trail began, unless somebody else changed it on the way or since."""
+    """Each path goes back to where its trail began, unless somebody else changed it on the way or since.
+
+    What the run deleted in the end comes back all the same: there is nobody's work in its place.
+    """
     restore, left, already = [], [], []
     for path, trail in sorted(found.items()):
         is_now = now.get(path, "")
@@ -91,7 +94,7 @@ def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> RewindPlan:
         if same(is_now, trail.first):
             if not same(trail.last, trail.first):
                 already.append(FileChange(path, trail.last, trail.first))
-        elif trail.crossed:
+        elif trail.crossed and (is_now or trail.last):
             left.append(LeftAlone(path, CROSSED))
         elif not same(is_now, trail.last):
             left.append(LeftAlone(path, OUTSIDE))

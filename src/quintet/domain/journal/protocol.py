@@ -30,6 +30,7 @@ from quintet.domain.journal.call_events import (
     QuestionAsked,
     Rewound,
     RuleMade,
+    RuleRevoked,
     TodoMoved,
     ToolFinished,
     ToolStarted,
@@ -120,6 +121,7 @@ Event = (
     | ModelFailed
     | CallDecided
     | RuleMade
+    | RuleRevoked
     | ReasoningSwitched
     | Corrected
     | AgentsPageTold
@@ -338,6 +340,7 @@ __all__ = [
     "ReportMade",
     "Rewound",
     "RuleMade",
+    "RuleRevoked",
     "RunMoved",
     "RunPaused",
     "RunResumed",

@@ -286,6 +286,10 @@ def _rule_made(state: SessionState, event: p.RuleMade) -> None:
         state.rules = (*state.rules, event.rule)
 
 
+def _rule_revoked(state: SessionState, event: p.RuleRevoked) -> None:
+    state.rules = tuple(rule for rule in state.rules if rule.id != event.rule)
+
+
 # ── agents, runs and cycles
 
 
@@ -388,6 +392,7 @@ _HANDLERS: dict[type, Handler] = {
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
     p.RuleMade: _rule_made,
+    p.RuleRevoked: _rule_revoked,
     p.AgentEntered: _entered,
     p.AgentDismissed: _dismissed,
     p.DataLoaded: _loaded,

@@ -115,6 +115,9 @@ class JudgedLines(Struct, frozen=True, gc=False):
     plain: bool = False  # the lines are all in the closed table of what reads: see shell.read_only_commands
     named: tuple[str, ...] = ()  # of what they read, the files that they only look for: `ls -l .env`
     simple: tuple[str, ...] = ()  # the words of a line that is one plain command and nothing else
+    # Of programs that are not known, where a deny rule could be meant:
+    hides: bool = False  # one is given a word that may be code for it to run
+    handed_on: tuple[str, ...] = ()  # commands that they may run, as their words end with them
     # Why they count as `destroy`: each of these can be less in a sandbox, or with a snapshot.
     opaque: bool = False  # there is code in them that nobody read
     deletes: tuple[str, ...] = ()  # files, folders and patterns that they lose, and nothing else by deleting

@@ -32,7 +32,7 @@ from quintet.domain.permission.effects import (
 from quintet.domain.permission.effects import Sandbox as Sandbox
 from quintet.domain.permission.exposure import exposures, granted, keys_for
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_write_protected
-from quintet.domain.permission.rules import ANY, Rule, allowing, denying, describe, names_both
+from quintet.domain.permission.rules import ANY, Rule, allowing, denying, describe, is_exact, names_both
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 
 
@@ -101,6 +101,7 @@ READABLE_FILES = frozenset(
         "os-release",
     )
 )
+SHELL = "bash"  # the tool that rules on lines name
 EDITORS = frozenset({"Edit", "Write"})  # whose changes can be accepted for a whole session
 _DELETES = frozenset({Effect.DESTROY})
 _NOTHING: frozenset[Effect] = frozenset()
@@ -165,18 +166,25 @@ def decide(
     effects = case.effects
     if refusal := _refusal(case):
         return Decision(Verdict.DENY, refusal, ordered(effects))
-    if rule := denying(terms.rules, spec.name, subject, root, (*lines.commands, *touch.subjects)):
+    commands = (*lines.commands, *touch.subjects)
+    rule = denying(terms.rules, spec.name, subject, root, commands)
+    if rule or (touch.lines and (rule := denying(terms.rules, SHELL, subject, root, commands))):
         return Decision(Verdict.DENY, f"your rule {rule.id} says no: {describe(rule)}", ordered(effects), rule=rule.id)
 
     question, lifts = _question(case, away)
-    rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
     rule = None
+    rules = [rule for rule in terms.rules if names_both(rule.tool, rule.pattern)] if touch.asks else terms.rules
     if touch.subjects:  # no pattern speaks of all of them
         rules = [rule for rule in rules if rule.pattern == ANY and not rule.words]
     if lifts:
         simple = plain_words(spec, touch, terms, lines)
         rules = [rule for rule in rules if rule.session] if axes.work_mode is WorkMode.CHAT else rules
         rule = allowing(rules, spec.name, subject, root, lifts, simple)
+    outside = next((path for path in touch.reads if not _readable(path, terms, spec)), None) if rule else None
+    if outside:  # whoever made a rule for more than one line has not seen this path
+        seen = [rule for rule in rules if Effect.READ in rule.effects or is_exact(rule)]
+        rule = allowing(seen, spec.name, subject, root, lifts, simple)
+        question = f"{_brief(outside)} is outside the project"
     if rule:
         question = ""
     if axes.run_control is RunControl.MANUAL and effects:
@@ -217,6 +225,8 @@ def _case(
     spec: ToolSpec, touch: Touch, axes: Axes, terms: Terms, lines: JudgedLines, effects: frozenset[Effect]
 ) -> _Case:
     """The call with what can be taken back, and what its sandbox contains, taken for no more than that."""
+    if hidden := _hidden(spec, terms, lines):
+        return _Case(spec, touch, lines, axes, terms, effects, unread=hidden)
     deletes = deleted(spec, touch, lines)
     relieved = Effect.DESTROY in effects and not lines.destroys and terms.sandbox is Sandbox.BWRAP
     if not relieved or not (deletes or lines.opaque) or (deletes and not lines.kept):
@@ -234,10 +244,23 @@ def _unread(spec: ToolSpec, touch: Touch, terms: Terms, effects: frozenset[Effec
         return "with more than the project to work with it could do anything"
     if any(not _readable(path, terms, spec) for path in touch.reads):
         return "it would also be shown something outside the project"
-    denies = [rule for rule in terms.rules if rule.verdict == "deny" and rule.tool in (ANY, spec.name)]
-    if rule := next((rule for rule in denies if rule.project in ("", terms.root)), None):
+    if rule := next(iter(_denies(spec, terms)), None):
         return f"it could hide what your rule {rule.id} denies"
     return ""
+
+
+def _denies(spec: ToolSpec, terms: Terms) -> list[Rule]:
+    """The rules that deny lines here; one for bash holds for whatever else runs lines."""
+    named = (ANY, spec.name, SHELL)
+    return [r for r in terms.rules if r.verdict == "deny" and r.tool in named and r.project in ("", terms.root)]
+
+
+def _hidden(spec: ToolSpec, terms: Terms, lines: JudgedLines) -> str:
+    """Why a program that is not known may run what a rule denies; empty if no rule is concerned."""
+    if not (lines.hides or lines.handed_on) or not (denies := _denies(spec, terms)):
+        return ""
+    found = denying(denies, SHELL, "", terms.root, lines.handed_on) or (denies[0] if lines.hides else None)
+    return f"it could hide what your rule {found.id} denies" if found else ""
 
 
 def withdrawn(held: Grant, before: Decision, after: Decision, tightened: bool) -> bool:

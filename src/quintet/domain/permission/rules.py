@@ -22,6 +22,7 @@ ANY = "*"
 _CALLS = "call_tool"  # another command of mcp_tool's does something else with the server, whatever tool it names
 _SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
 _EXACTLY = regex(r"\[[*?[]\]")  # a character of a pattern that stands for itself
+_OUTSIDE = "what it names outside the project needs approval as before, unless `read` is among its effects"
 _WHOLE = ("source", "repo_path", "repo")  # say only where: what the call does there is in its other arguments
 
 
@@ -51,7 +52,8 @@ def subject_of(arguments: Mapping[str, Any], lines: Sequence[str] = ()) -> str:
     if arguments.get("server") and arguments.get("tool_name") and arguments.get("command", _CALLS) == _CALLS:
         return f"{arguments['server']}:{arguments['tool_name']}"
     if lines:
-        folder = str(arguments.get("exec_dir", "")).rstrip("/")
+        folder = str(arguments.get("exec_dir", ""))
+        folder = folder.rstrip("/") or folder[:1]  # the root of all is not the project's
         return "; ".join((f"cd {folder}", *lines) if folder not in ("", ".") else lines)
     name = next((name for name in _SUBJECTS if arguments.get(name)), "")
     if not name and arguments.get("patch"):
@@ -113,8 +115,12 @@ def exactly(text: str) -> str:
 
 def is_narrow(rule: Rule) -> bool:
     """Whether a rule is for one tool, and for one call as it is written or for the beginning of a line."""
-    plain = _EXACTLY.sub("", rule.pattern)
-    return rule.tool != ANY and (bool(rule.words) or not set(plain) & set("*?["))
+    return bool(rule.words and rule.tool != ANY) or is_exact(rule)
+
+
+def is_exact(rule: Rule) -> bool:
+    """Whether a rule is for one call as it is written: whoever made it saw all that it names."""
+    return rule.tool != ANY and not rule.words and set("*?[").isdisjoint(_EXACTLY.sub("", rule.pattern))
 
 
 def about(rule: Rule) -> str:
@@ -129,11 +135,13 @@ def explain(rule: Rule) -> list[tuple[str, str]]:
         covers = f"a line that is one plain command and begins with `{' '.join(rule.words)}`, in the project's folder"
         limit = "only in a full sandbox; what it names outside the project needs approval as before"
     elif rule.pattern == ANY:
-        covers, limit = "every call", ""
+        covers, limit = "every call", _OUTSIDE
     else:
-        exact = is_narrow(rule)
+        exact = is_exact(rule)
         shown = _EXACTLY.sub(lambda found: found[0][1], rule.pattern) if exact else rule.pattern
-        covers, limit = f"{'exactly' if exact else 'what fits'} `{shown}`", ""
+        covers, limit = f"{'exactly' if exact else 'what fits'} `{shown}`", "" if exact else _OUTSIDE
+    if rule.verdict == "deny" or Effect.READ in rule.effects:
+        limit = limit if rule.words else ""
     tool = "any tool" if rule.tool == ANY else rule.tool
     where = f"session {rule.session}" if rule.session else rule.project or "everywhere"
     rows = [("covers", f"{tool}: {covers} {does}"), ("limits", limit), ("effects", ", ".join(rule.effects))]

@@ -203,6 +203,8 @@ class Snapshot(Struct, frozen=True):
 
     tree: str
     lacking: tuple[str, ...] = ()  # what it does not cover
+    states: dict[str, str] = field(default_factory=dict)  # of what was named, ignored or not, as far as it is kept
+    lost: str = ""  # of what was named, a file that is not kept
 
 
 class Compared(Struct, frozen=True):
@@ -227,8 +229,8 @@ class Checkpoints(Protocol):
     def whole(self) -> bool:
         """Whether snapshots can be taken; single files are kept in any case."""
 
-    async def snapshot(self, point: str) -> Snapshot:
-        """Keep every file that is not ignored, for a turn or a rewind."""
+    async def snapshot(self, point: str, named: Sequence[str] = ()) -> Snapshot:
+        """Keep every file that is not ignored, for a turn or a rewind; and what stands at the paths that are named."""
 
     async def compare(self, before: str, after: str, *, folders: bool = False) -> Compared:
         """What differs between two snapshots; with `folders`, also which folders were made."""
@@ -248,10 +250,13 @@ class Checkpoints(Protocol):
     async def keep(self, point: str, paths: Iterable[str]) -> dict[str, str]:
         """The states of these files, ignored or not, their contents kept."""
 
-    async def cover(self, point: str, paths: Sequence[str], *, alone: bool = False) -> Covered:
+    async def cover(
+        self, point: str, paths: Sequence[str], *, alone: bool = False, named: Sequence[str] = ()
+    ) -> Covered:
         """Keep all that is at and below these paths, files, folders or shell patterns, so that it can be put back.
 
-        With `alone` nothing else is changed, so that no snapshot is needed where single files are enough.
+        With `alone` nothing else is changed, so that no snapshot is needed where single files are enough. What is
+        `named` beside them is kept as far as it can be.
         """
 
     async def below(self, point: str, folders: Sequence[str]) -> dict[str, str]:

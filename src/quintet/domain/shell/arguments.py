@@ -68,6 +68,7 @@ class Judged(Struct, frozen=True, gc=False):
     globs: Sequence[str] = ()  # patterns among what it reads the contents of
     inner: Sequence[Sequence[Word]] = ()
     deletes: Sequence[str] = ()  # what is lost by it, files, folders or patterns: all of it, where the effect is DELETE
+    hides: bool = False  # its words make it run another program
 
 
 class Arguments(Struct, gc=False):

@@ -43,15 +43,14 @@ _SUBCOMMANDS: dict[str, Effects] = table(
     ),
     commit=(
         COMMIT,
-        "add commit stage write-tree commit-tree mktree hash-object read-tree update-index pack-refs repack notes "
-        "rerere replace",
+        "add commit stage write-tree commit-tree mktree hash-object update-index pack-refs notes rerere replace",
     ),
     both=(COMMIT | EDIT, "merge cherry-pick revert am init mv checkout-index sparse-checkout"),
     edit=(EDIT, "format-patch bundle"),
     network=(NETWORK | COMMIT, "fetch"),
     pull=(NETWORK | COMMIT | EDIT, "pull"),
     ls_remote=(NETWORK, "ls-remote"),
-    destroy=(_LOST, "prune filter-branch filter-repo unpack-objects fast-import"),
+    destroy=(_LOST, "prune prune-packed gc filter-branch filter-repo unpack-objects fast-import update-ref"),
     outside=(
         OUTSIDE,
         "difftool mergetool instaweb daemon gui citool svn p4 cvsimport cvsserver cvsexportcommit hook maintenance "
@@ -336,8 +335,8 @@ def _bisect(call: _GitCall) -> Effects:
 _BY_FLAG: dict[str, tuple[frozenset[str], Effects, Effects]] = {
     "switch": (listed("f force discard-changes C force-create"), _LOST | EDIT, COMMIT | EDIT),
     "rebase": (listed("x exec"), OUTSIDE | COMMIT | EDIT, COMMIT | EDIT),
-    "update-ref": (listed("d stdin"), _LOST, COMMIT),
-    "gc": (listed("prune aggressive"), _LOST, COMMIT),
+    "read-tree": (listed("u reset"), _LOST | EDIT, COMMIT),
+    "repack": (listed("d"), _LOST, COMMIT),
     "archive": (listed("o output"), EDIT, NONE),
     "apply": (listed("index cached 3 3way"), EDIT | COMMIT, EDIT),
     "clone": (listed("c u"), NETWORK | COMMIT | EDIT | OUTSIDE, NETWORK | COMMIT | EDIT),

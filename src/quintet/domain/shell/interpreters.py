@@ -34,6 +34,7 @@ from quintet.domain.shell.arguments import (
     verb,
 )
 from quintet.domain.shell.paths import is_system
+from quintet.domain.shell.sed_script import runs_a_program
 from quintet.domain.shell.syntax import Word
 
 INTERPRETERS = listed(
@@ -193,8 +194,9 @@ def _coded(program: str) -> Callable[[Sequence[Word]], Judged]:
 
 
 def sed(words: Sequence[Word]) -> Judged:
-    """What its script says is not read here: one that writes or runs something does it within the grant."""
+    """A script that writes or runs something does it within the grant; what it runs is a matter for deny rules."""
     operands: list[Word] = []
+    scripts: list[str] = []
     files: list[Word] = [word for word in words[1:] if word.text[:2] in ("-f", "--")]
     scripted = in_place = elsewhere = False
     rest = iter(words[1:])
@@ -204,25 +206,33 @@ def sed(words: Sequence[Word]) -> Judged:
             operands.append(word)
         elif text[:2] == "--":
             in_place = in_place or abbreviates(text, "--in-place")
-            scripted = scripted or abbreviates(text, "--expression")
+            if abbreviates(text, "--expression"):
+                scripted = True
+                value = None if "=" in text else next(rest, None)
+                scripts.append(value.text if value else text.partition("=")[2])
             elsewhere = elsewhere or abbreviates(text, "--file")
         else:
             flag = next((letter for letter in text[1:] if letter in "ief"), "")
             in_place = in_place or flag == "i"
             scripted = scripted or flag == "e"
             elsewhere = elsewhere or flag == "f"
-            if flag in ("e", "f") and text[-1] == flag and (value := next(rest, None)) and flag == "f":
-                files.append(value)
+            if flag == "e" and text[-1] != "e":
+                scripts.append(text.partition("e")[2])
+            elif flag in ("e", "f") and text[-1] == flag and (value := next(rest, None)):
+                files += [value] if flag == "f" else []
+                scripts += [value.text] if flag == "e" else []
     if not scripted and not elsewhere:
+        scripts += [word.text for word in operands[:1] if not word.dynamic]
         operands = operands[1:]
     reads, globs = names((*operands, *files)), patterns(operands)
     dynamic = any(word.dynamic for word in operands)
+    hides = runs_a_program("\n".join(scripts))
     if in_place:
         effects = EDIT | OPAQUE if dynamic else EDIT
-        return Judged(effects, "sed -i: changes files", reads, names(operands), globs)
+        return Judged(effects, "sed -i: changes files", reads, names(operands), globs, hides=hides)
     if elsewhere or dynamic:
-        return Judged(EXECUTE, "sed: a script or files only known when it runs", reads, (), globs)
-    return Judged(READ, "sed: reads", reads, (), globs)
+        return Judged(EXECUTE, "sed: a script or files only known when it runs", reads, (), globs, hides=hides)
+    return Judged(READ, "sed: reads", reads, (), globs, hides=hides)
 
 
 _AWK_ACTS = regex(r"system|getline|@|>>|>\s*\"|(?<!\|)\|(?!\|)")
@@ -239,6 +249,9 @@ def awk(words: Sequence[Word]) -> Judged:
         if text in ("-F", "-v"):
             position += 1
         elif text[:2] not in ("-F", "-v"):
+            coded = any(word.text[:2] == "-e" or abbreviates(word.text, "--source") for word in words[1:])
+            if coded or not (text[:2] in ("-f", "-E") or abbreviates(text, "--file", "--exec")):
+                return plain("awk", OPAQUE, words[1:], "code on the command line")
             return plain("awk", EXECUTE, words[1:], "a program from elsewhere")
     program, files = words[position : position + 1], words[position + 1 :]
     if any(word.dynamic or _AWK_ACTS.search(word.text) for word in program) or any(word.dynamic for word in files):
@@ -249,6 +262,8 @@ def awk(words: Sequence[Word]) -> Judged:
 def make(words: Sequence[Word]) -> Judged:
     texts = [word.text for word in words[1:]]
     if any(t.startswith(("--eval", "SHELL=", "MAKEFLAGS=", ".SHELLFLAGS=", "-f-", "-f/", "-E")) for t in texts):
+        return plain("make", BUILD | OPAQUE, words[1:], "code on the command line")
+    if any("$(" in text or "${" in text or "`" in text for text in texts):
         return plain("make", BUILD | OPAQUE, words[1:], "code on the command line")
     if any(flag in ("-f", "--file", "--makefile") and value[:1] in "-/$" for flag, value in pairwise(texts)):
         return plain("make", BUILD | OPAQUE, words[1:], "code on its input")
@@ -354,6 +369,8 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
     "awk": awk,
     "gawk": awk,
     "mawk": awk,
+    "nawk": awk,
+    "original-awk": awk,
     "make": make,
     "gmake": make,
     "cmake": cmake,

@@ -34,6 +34,8 @@ class JudgedLine(Struct, frozen=True, gc=False):
     deletes: tuple[str, ...] = ()
     destroys: bool = False
     mixes: bool = False  # it deletes, and then does more than read
+    hides: bool = False
+    handed_on: tuple[str, ...] = ()
     simple: tuple[str, ...] = ()
 
 
@@ -90,6 +92,8 @@ def with_lines(
         )
         or _deletes_late(meant),
         simple=meant[0].simple if len(meant) == 1 else (),
+        hides=any(one.hides for one in meant),
+        handed_on=tuple(command for one in meant for command in one.handed_on),
     )
 
 
@@ -151,6 +155,8 @@ def judged_line(script: Script, folder: str = "", parse: Callable[[str], Script]
         destroys=bool(line.effects & DESTROY),
         mixes=bool(line.effects & DELETE and line.effects & ~(READ | DELETE)),
         simple=_simple(script),
+        hides=line.hides,
+        handed_on=tuple(line.handed_on),
     )
 
 

@@ -73,6 +73,7 @@ _MOST_FOLDERS = 8  # a line that changes folder more often may be anywhere
 
 _UNEVALUATED = regex(r"[\w.,:/@%+ -]*", re.ASCII)
 _DIGITS = frozenset("0123456789-")
+_NO_CODE = regex(r"[\w.,:/@%+=^~-]*")  # a word that no shell would take for more than a word
 
 
 def is_known(name: str) -> bool:
@@ -123,18 +124,20 @@ def by_table(program: str, words: Sequence[Word]) -> Judged:
     return judged
 
 
-def spellings(words: Sequence[Word]) -> Iterator[str]:
+def spellings(words: Sequence[Word]) -> list[str]:
     """A command as rules know it: its program by name, its words as they are after quoting.
 
     A program of another folder than the system's is no more than its path, so that is among the spellings too. Also
     without the flags before its first word, since `git -C there push` is a `git push`. Whether the word after a
     flag is its value or the first of its own is not always known: then it is taken for either.
     """
-    first, *rest = (word.text for word in words)
+    first, *rest = [word.text for word in words]
     folder, _, program = first.rpartition("/")
-    yield " ".join((program, *rest))
+    found = [" ".join((program, *rest))]
     if folder and not is_system(folder):
-        yield " ".join((first, *rest))
+        found.append(" ".join((first, *rest)))
+    if not rest or rest[0][:1] != "-":
+        return found
     place, value = 0, False
     places: list[int] = []
     while place < len(rest) and (value or rest[place][:1] == "-"):
@@ -142,15 +145,30 @@ def spellings(words: Sequence[Word]) -> Iterator[str]:
         place += 1
         if place < len(rest) and rest[place][:1] != "-":
             places.append(place)
-    for place in (*places[:_MOST_PLACES], *places[_MOST_PLACES:][-_MOST_PLACES:]):
-        yield " ".join((program, *rest[place:]))
+    begins = (*places[:_MOST_PLACES], *places[_MOST_PLACES:][-_MOST_PLACES:])
+    return [*found, *(" ".join((program, *rest[place:])) for place in begins)]
+
+
+def _is_strange(program: str) -> bool:
+    """Whether a program may be told by its words to run another; one of the project's is what the project makes it."""
+    folder, _, name = program.rpartition("/")
+    return (folder[:1] in ("", "/") and not is_known(name)) or name in programs.EDITORS
+
+
+def _handed_on(words: Sequence[Word]) -> Iterator[str]:
+    """The commands that the words of one may end with: `choom -n 0 -- rm x`."""
+    for place in (*range(1, len(words))[:_MOST_PLACES], *range(1, len(words))[_MOST_PLACES:][-_MOST_PLACES:]):
+        yield from spellings(words[place:])
+        if "=" in (text := words[place].text):
+            yield from spellings((Word(text.partition("=")[2]), *words[place + 1 :]))
 
 
 def _only_names(words: Sequence[Word], judged: Judged) -> bool:
     """Whether a command opens none of the files it names: it says whether they are there, how large, or ignored."""
-    known = words[0].text in _LOOKS or [word.text for word in words[:2]] == ["git", "check-ignore"]
+    if words[0].text not in _LOOKS and [word.text for word in words[:2]] != ["git", "check-ignore"]:
+        return False
     plain_words = not judged.globs and not any(word.dynamic or word.glob for word in words)
-    return known and plain_words and judged.effects == READ and not judged.writes and not judged.inner
+    return plain_words and judged.effects == READ and not judged.writes and not judged.inner
 
 
 def _given_line(command: ShellCommand) -> str | None:
@@ -179,6 +197,8 @@ class LineEffects:
         "depth",
         "effects",
         "effects_by_command",
+        "handed_on",
+        "hides",
         "known_values",
         "looked_for",
         "parse",
@@ -210,6 +230,8 @@ class LineEffects:
         self.looked_for: dict[str, None] = {}  # looked for, and not opened
         self.writes: dict[str, None] = {}
         self.deletes: dict[str, None] = {}
+        self.handed_on: dict[str, None] = {}  # what programs that are not known may run of what they are given
+        self.hides = False  # and whether they may be given code
         self.possible_folders = [folder]  # every folder a command may find itself in
         self.current_folders = self.possible_folders  # those the present chain may be in
 
@@ -277,8 +299,10 @@ class LineEffects:
             (self.looked_for, inner.looked_for),
             (self.writes, inner.writes),
             (self.deletes, inner.deletes),
+            (self.handed_on, inner.handed_on),
         ):
             mine.update(its)
+        self.hides = self.hides or inner.hides
 
     def add_command(self, command: ShellCommand) -> None:
         self.position += 1
@@ -319,8 +343,12 @@ class LineEffects:
             judged = self.judge_words(words)
             self.check_order(judged.effects)
             self.add_effects(judged.effects, judged.why)
+            self.hides = self.hides or judged.hides
             if judged.effects == READ:
                 self.reading_commands.append((words, self.position))
+            elif judged.effects & EXECUTE and not judged.inner and _is_strange(words[0].text):
+                self.hides = self.hides or any(word.dynamic or not _NO_CODE.fullmatch(word.text) for word in words[1:])
+                self.handed_on.update(dict.fromkeys(_handed_on(words)))
             if judged.reads or judged.writes or judged.globs:
                 self.add_paths(judged, opened=not _only_names(words, judged))
             for path in judged.deletes:  # as written: what `..` means depends on links

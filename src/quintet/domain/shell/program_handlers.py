@@ -226,6 +226,8 @@ def build(program: str, words: Sequence[Word]) -> Judged:
     for word in rest:
         if word.text.startswith(_EMPTIES):
             return plain(program, DESTROY, rest, f"{word.text}: a folder to empty")
+        if word.text == "-wrapper":
+            return plain(program, BUILD | OPAQUE, rest, "a program to run")
     return Judged(BUILD, program, names(rest), written(rest), patterns(rest))
 
 

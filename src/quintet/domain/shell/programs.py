@@ -209,6 +209,7 @@ _RUNS_A_PROGRAM = ("--config", "--script-shell", "--node-options", "-exec", "-to
 _PUBLISHING_SCRIPTS = ("publish", "deploy", "release", "push", "upload")
 
 
+_RUNS = {"sort": ("--compress-program",), "rg": ("--pre", "--hostname-bin")}  # with which a reader runs a program
 _OUTPUTS = frozenset({"uniq", "xxd", "sort", "tree"})  # readers with an argument that names a file to write
 
 
@@ -216,6 +217,7 @@ def read_program(program: str, words: Sequence[Word]) -> Judged:
     if program in UNFLAGGED or len(words) == 1:
         return Judged(READ, program)
     rest = words[1:]
+    hides = program in _RUNS and any(abbreviates(word.text, *_RUNS[program]) for word in rest)
     if program == "date":
         rest = [word for word in rest if word.text[:2] != "-I"]  # `-Iseconds` is one flag
     got = arguments(rest, specification(_VALUED.get(program, "")))
@@ -237,10 +239,10 @@ def read_program(program: str, words: Sequence[Word]) -> Judged:
         return Judged(OUTSIDE, f"{program} {sets}: may set the machine's own", reads)
     if program in _OUTPUTS and _writes(program, words, got):
         writes = [*filter(None, got.values), *(word.text for word in got.operands[:2])]
-        return Judged(EDIT | EXECUTE, f"{program}: may write", reads, writes, globs)
+        return Judged(EDIT | EXECUTE, f"{program}: may write", reads, writes, globs, hides=hides)
     if got.dynamic and program not in TALKERS and program != "for":
-        return Judged(EXECUTE, f"{program}: reads what is only known when it runs", reads, (), globs)
-    return Judged(READ, program, reads, (), globs)
+        return Judged(EXECUTE, f"{program}: reads what is only known when it runs", reads, (), globs, hides=hides)
+    return Judged(READ, program, reads, (), globs, hides=hides)
 
 
 _SETTING = ("set", "file", "boot")  # long flags, which may be abbreviated

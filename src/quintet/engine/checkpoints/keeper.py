@@ -14,8 +14,11 @@ from collections.abc import Sequence
 from msgspec import Struct, structs
 
 from quintet.domain.base.errors import QuintetError, ToolFailed
+from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.journal.call_events import KeptForCall
 from quintet.domain.journal.file_changes import FileChange, names_folder, same, uncovers
 from quintet.domain.journal.protocol import CheckpointTaken, Event, FilesChanged, Noticed
+from quintet.domain.permission.gate import Verdict
 from quintet.domain.ports.ports import Checkpoints, Covered, Snapshot
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
@@ -29,11 +32,16 @@ FAILED = "the project's files could not be kept in this session, so /rewind coul
 FRESH_SECONDS = 1.0  # what was kept before is older than the call: somebody was asked, or the machine is slow
 
 
+class WouldBeLost(ToolFailed):
+    """What a call writes over is not kept."""
+
+
 class Promise(Struct):
     """A call that may delete because all of it can be put back, and what was kept for it."""
 
     paths: tuple[str, ...]
     alone: bool
+    named: tuple[str, ...]  # what else it writes
     kept: Covered | None  # None once another call came between
     at: float
 
@@ -63,10 +71,13 @@ class CheckpointKeeper:
         self._tidying: asyncio.Task[None] | None = None
         self._new = True  # whether there is something to tidy; a former session may have left it
 
-    async def cover(self, turn: str, call: str, paths: Sequence[str], *, alone: bool = False) -> str:
+    async def cover(
+        self, turn: str, call: str, paths: Sequence[str], *, alone: bool = False, named: Sequence[str] = ()
+    ) -> str:
         """Why what a call deletes could not be put back; empty if what was kept just now holds all of it.
 
-        `paths` are files, folders or shell patterns; with `alone` the call changes nothing else.
+        `paths` are files, folders or shell patterns; with `alone` the call changes nothing else, and what is `named`
+        it writes beside.
         """
         self._promises.pop((turn, call), None)
         self._let_go(turn)
@@ -76,18 +87,19 @@ class CheckpointKeeper:
             return FAILED
         await self.settle()
         try:
-            found = await self._checkpoints.cover(turn, list(paths), alone=alone)
+            found = await self._checkpoints.cover(turn, list(paths), alone=alone, named=named)
         except QuintetError as error:
             return f"the project's files could not be kept ({error}), so /rewind could bring nothing back"
         if not found.reason:
             self._new = True
-            self._promises[turn, call] = Promise(tuple(paths), alone, found, self._clock.monotonic())
+            self._promises[turn, call] = Promise(tuple(paths), alone, tuple(named), found, self._clock.monotonic())
         return found.reason
 
     async def before(self, turn: str, calls: list[Prepared]) -> tuple[Watched | None, list[Event]]:
         """To be called before the calls have any effect, with what has to be on record before.
 
-        ToolFailed if a call was covered, and what it deletes can no longer be kept.
+        ToolFailed if a call was covered, and what it deletes can no longer be kept; or if it would write over what is
+        not kept, and nobody was asked.
         """
         promised = next((one.call.id for one in calls if (turn, one.call.id) in self._promises), "")
         writers = [one for one in calls if one.decision.grant.write_roots]
@@ -98,8 +110,10 @@ class CheckpointKeeper:
         self._let_go(turn)
         try:
             if covered:
-                return await self._watch_covered(self._checkpoints, turn, promised, covered)
+                return await self._watch_covered(self._checkpoints, turn, promised, *covered)
             return await self._watch(self._checkpoints, turn, writers[0])
+        except WouldBeLost:
+            raise
         except QuintetError as error:
             self._tell("CHECKPOINT", f"no checkpoint could be taken: {error}")
             return None, []
@@ -110,36 +124,43 @@ class CheckpointKeeper:
         for promise in self._promises.values():
             promise.kept = None
 
-    async def _kept_promise(self, turn: str, call: str) -> Covered:
+    async def _kept_promise(self, turn: str, call: str) -> tuple[tuple[str, ...], Covered]:
         """What was kept for a call, or is kept again if that is too long ago or another call came between."""
         promise = self._promises.pop((turn, call))
         if promise.kept and self._clock.monotonic() - promise.at <= FRESH_SECONDS:
-            return promise.kept
-        reason = await self.cover(turn, call, promise.paths, alone=promise.alone)
+            return promise.paths, promise.kept
+        reason = await self.cover(turn, call, promise.paths, alone=promise.alone, named=promise.named)
         again = self._promises.pop((turn, call), None)
         if not again or not again.kept:
             raise ToolFailed(f"not run: {reason}")
-        return again.kept
+        return promise.paths, again.kept
 
     async def _watch_covered(
-        self, kept: Checkpoints, turn: str, call: str, covered: Covered
+        self, kept: Checkpoints, turn: str, call: str, paths: tuple[str, ...], covered: Covered
     ) -> tuple[Watched | None, list[Event]]:
         taken = Snapshot(covered.tree, covered.lacking) if covered.tree else None
-        events: list[Event] = []
-        if turn != self._point:
-            events += self._begun(turn, taken or await self._snapshot(kept, turn))
-        return Watched(turn, call, covered.tree, covered.states), events
+        begun = [] if turn == self._point else self._begun(turn, taken or await self._snapshot(kept, turn))
+        for_call = KeptForCall(call, paths, covered.states)
+        first = [structs.replace(one, kept=for_call) for one in begun]
+        return Watched(turn, call, covered.tree, covered.states), [
+            *(first or [CheckpointTaken(point=turn, tree=covered.tree, kept=for_call)])
+        ]
 
     async def _watch(self, kept: Checkpoints, turn: str, one: Prepared) -> tuple[Watched | None, list[Event]]:
         first = turn != self._point
         paths = self._exactly(kept, one)
-        taken = await self._snapshot(kept, turn) if first or paths is None else None
-        events = self._begun(turn, taken) if first else []
+        named = one.touch.writes if paths is None else ()
+        taken = await self._snapshot(kept, turn, named) if first or paths is None else None
+        if taken and taken.lost and one.decision.verdict is Verdict.ALLOW and not one.own_line:
+            why = "is too large or not readable, so it is not kept and /rewind could not bring it back"
+            what = on_one_line(taken.lost)
+            raise WouldBeLost(f"not run: {what} {why}. Move it to another name first, or write to another")
+        events: list[Event] = [*(self._begun(turn, taken) if first else ())]
         if paths is not None:
             return Watched(turn, one.call.id, states=await kept.keep(turn, paths)), events
-        return (Watched(turn, one.call.id, taken.tree) if taken else None), events
+        return (Watched(turn, one.call.id, taken.tree, taken.states or None) if taken else None), events
 
-    def _begun(self, turn: str, taken: Snapshot | None) -> list[Event]:
+    def _begun(self, turn: str, taken: Snapshot | None) -> list[CheckpointTaken]:
         """The first checkpoint of a turn is on record with what it lacks."""
         lacking = taken.lacking[:MOST_PATHS] if taken else ()
         shown = tuple(path.encode("utf-8", "replace").decode() for path in lacking)
@@ -147,13 +168,13 @@ class CheckpointKeeper:
         self._begin_tidying()
         return [CheckpointTaken(point=turn, tree=taken.tree if taken else "", lacking=shown)]
 
-    async def _snapshot(self, kept: Checkpoints, turn: str) -> Snapshot | None:
+    async def _snapshot(self, kept: Checkpoints, turn: str, named: Sequence[str] = ()) -> Snapshot | None:
         """All files as they are; where that once failed it is not tried again, for it may have taken long."""
         if not kept.whole:
             self._tell("NO_GIT", NO_GIT)
         elif not self._failed:
             try:
-                taken = await kept.snapshot(turn)
+                taken = await kept.snapshot(turn, named)
             except QuintetError as error:
                 self._failed = True
                 self._tell("CHECKPOINT", f"{NO_SNAPSHOT}: {error}")

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from itertools import takewhile
 
 from msgspec import Struct, structs
 
 from quintet.domain.base.errors import ToolFailed, UsageError
+from quintet.domain.journal.call_events import KeptForCall
 from quintet.domain.journal.file_changes import (
     FileChange,
     LeftAlone,
@@ -68,7 +70,7 @@ async def look_ahead(
         if change.before:
             told = {file.path for file in change.files}
             compared = (await kept.compare(change.before, change.after, folders=True)).changes
-            compared = [c for c in compared if c.path not in told]
+            compared = [c for c in compared if c.path not in told and (c.before or c.path not in lacking)]
             if change.unsure:
                 old = await kept.ignored(change.before, [c.path for c in compared if not c.before])
                 lacking |= {path: LeftAlone(path, UNSURE) for path in old}
@@ -78,6 +80,11 @@ async def look_ahead(
         changes += change.files
         begins_exactly = {**{file.path: True for file in change.files}, **begins_exactly}
         exact |= {file.path for file in change.files}
+    for taken in [taken for point in since for taken in point.unseen]:
+        lost = await _vanished(kept, taken, to.id)
+        changes += lost
+        begins_exactly = {**{file.path: True for file in lost}, **begins_exactly}
+        exact |= {file.path for file in lost}
     first = next((change.before for point in since for change in point.changes if change.before), "")
     if first:
         hidden = await kept.hidden(first, epoch(to.at))
@@ -92,6 +99,28 @@ async def look_ahead(
     notes += [LeftAlone(f"turn {point.number}", PARTLY) for point in since if point.partly]
     lines = {one.path: pair for one, pair in zip(files, counts, strict=True)}
     return Prospect(planned, frozenset(exact), lines, [*lacking.values(), *notes])
+
+
+async def _vanished(kept: Checkpoints, taken: CheckpointTaken, point: str) -> list[FileChange]:
+    """What was kept before a call that deletes and is gone, though nobody saw the call end."""
+    if not isinstance(taken.kept, KeptForCall):
+        return []
+    states = {path: state for path, state in taken.kept.states.items() if state}
+    now = await kept.now(states)
+    found = {path: state for path, state in states.items() if not now[path]}
+    if taken.tree and (tree := await _tree(kept, point)):
+        starts = [_fixed(path) for path in taken.kept.paths]
+        for change in (await kept.compare(taken.tree, tree)).changes:
+            if not change.after and any(not start or f"{change.path}/".startswith(start) for start in starts):
+                found.setdefault(change.path, change.before)
+    return [FileChange(path, state, "") for path, state in found.items()]
+
+
+def _fixed(path: str) -> str:
+    """The folders of a path before anything in it that is a pattern; empty if all of the project may be meant."""
+    steps = [step for step in path.split("/") if step not in ("", ".")]
+    named = list(takewhile(lambda step: not set("*?[") & set(step), steps))
+    return "/".join((*named, "")) if named and path[:1] != "/" and ".." not in named else ""
 
 
 def epoch(at: str) -> float:

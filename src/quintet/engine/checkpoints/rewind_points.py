@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.journal import protocol as p
+from quintet.domain.journal.call_events import KeptForCall
 from quintet.domain.journal.reasons import EndCause, cause_of
 from quintet.domain.ports.ports import Store
 from quintet.domain.turn.messages import EndStatus
@@ -29,6 +30,7 @@ class Point(Struct):
     lacking: tuple[str, ...] = ()
     cut: bool = False  # its process ended before it did
     changes: list[p.FilesChanged] = field(default_factory=list)
+    unseen: list[p.CheckpointTaken] = field(default_factory=list)  # before calls of which nobody saw what they deleted
 
     @property
     def totals(self) -> tuple[int, int, int]:
@@ -42,6 +44,7 @@ def points_of(store: Store, session: str) -> list[Point]:
     found: dict[str, Point] = {}
     kept: dict[str, tuple[int, p.CheckpointTaken]] = {}
     changes: dict[str, list[p.FilesChanged]] = {}
+    unseen: dict[str, dict[str, p.CheckpointTaken]] = {}
     for recorded in store.read(session, kinds=KINDS):
         match recorded.event:
             case p.TurnStarted() as e:
@@ -52,8 +55,11 @@ def points_of(store: Store, session: str) -> list[Point]:
                 found[e.turn].end = recorded.seq
                 found[e.turn].cut = e.status == EndStatus.INTERRUPTED and cause_of(e.reason) is not EndCause.INTERRUPTED
             case p.CheckpointTaken() as e:
-                kept[e.point] = (recorded.seq, e)
+                kept.setdefault(e.point, (recorded.seq, e))
+                if isinstance(e.kept, KeptForCall):
+                    unseen.setdefault(e.point, {})[e.kept.call] = e
             case p.FilesChanged() as e:
+                unseen.get(e.point, {}).pop(e.call, None)
                 changes.setdefault(e.point, []).append(e)
             case p.Rewound() as e:
                 what = (
@@ -65,6 +71,7 @@ def points_of(store: Store, session: str) -> list[Point]:
                 found[e.point] = Point(len(found) + 1, e.point, recorded.at, title, start, recorded.seq)
     for point in found.values():
         point.changes = changes.get(point.id, [])
+        point.unseen = list(unseen.get(point.id, {}).values()) if point.cut or not point.end else []
         if point.id in kept:
             checkpoint = kept[point.id][1]
             point.taken, point.partly, point.lacking = True, not checkpoint.tree, checkpoint.lacking

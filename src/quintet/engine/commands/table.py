@@ -202,6 +202,7 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand(
         "fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork
     ),
+    SlashCommand("rules", "/rules [revoke ID]", "what you allowed for this session, and back", _later("rules:rules")),
     SlashCommand("settings", "/settings", "every setting, and where it came from", _later("reports:settings")),
     SlashCommand("theme", "/theme [NAME]", "the colours of the terminal UI", turns.theme),
     SlashCommand("help", "/help [COMMAND]", "this list", _help),

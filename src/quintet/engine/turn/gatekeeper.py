@@ -66,8 +66,9 @@ ASKED_COLUMNS = 200  # of a line in the question itself; a longer one is whole a
 COMPARED_LINES = 2000  # of longer texts all lines are shown, out and in
 
 
-# Keeps what a call deletes, and says why it could not, or nothing: the call, the paths, whether it does nothing else.
-Cover = Callable[[str, Sequence[str], bool], Awaitable[str]]
+# Keeps what a call deletes, and says why it could not, or nothing: the call, the paths, and what else it writes; None
+# if it does nothing else.
+Cover = Callable[[str, Sequence[str], Sequence[str] | None], Awaitable[str]]
 
 
 class Blocked(Exception):
@@ -167,7 +168,8 @@ class Gatekeeper:
         kept = self.prepare(call, own)
         if isinstance(kept, Prepared) and Effect.DESTROY not in kept.decision.effects:
             others = self._core.turn.toolbox.outside.shells()
-            covered = self._cover(call.id, paths, deletes_only(kept)) if not others else None
+            named = None if deletes_only(kept) else kept.touch.writes
+            covered = self._cover(call.id, paths, named) if not others else None
             self._unkept[call.id] = await covered if covered else BUSY_SHELL
             return self.prepare(call, own)
         del self._unkept[call.id]

@@ -109,8 +109,8 @@ class Calls:
         ending, self._ending = self._ending, None
         return ending
 
-    async def _cover(self, call: str, paths: Sequence[str], alone: bool) -> str:
-        return await self._keeper.cover(self._turn, call, paths, alone=alone)
+    async def _cover(self, call: str, paths: Sequence[str], named: Sequence[str] | None) -> str:
+        return await self._keeper.cover(self._turn, call, paths, alone=named is None, named=named or ())
 
     async def own(self, call: ToolCall) -> bool:
         """A person's own call; returns whether it ran."""

@@ -39,6 +39,9 @@ from quintet.engine.turn.near_files import near_files
 _MORE_THAN_TEXT = regex(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
 
 
+LATER = "it goes on in the background, so /rewind could not bring back what it deletes then"
+
+
 class Prepared(Struct, frozen=True):
     """A call that may go to the gate's verdict: what it is, with what arguments, and what was decided."""
 
@@ -254,6 +257,8 @@ class Toolbox:
         terms = structs.replace(self.terms, person=person, rules=(*context.rules, *rules), read_only=context.read_only)
         if unkept is not None:
             lines = structs.replace(lines, kept=not unkept, unkept=unkept)
+        if lines.deletes and arguments.get("run_in_background") is True:
+            lines = structs.replace(lines, kept=False, unkept=LATER)
         if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
             terms = structs.replace(terms, sandbox=Sandbox.NONE)
         decision = gate.decide(spec, touch, context.axes, terms, subject_of(arguments, touch.lines), lines)
