@@ -232,6 +232,7 @@ def make_core(
             settings_text=lambda: "\n".join(config.as_lines(loaded)),
             keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
             board_rows=lambda: load("app.late_parts:board_rows")(services),
+            under_way=lambda: load("app.task_lookups:under_way")(places),
         ),
         ownership=Ownership(
             process_start=process_start,

@@ -5,33 +5,26 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 
 from __future__ import annotations
 
-import time
 from argparse import ArgumentParser, Namespace
 
 import msgspec
 
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.system import process_start
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.trust import pieces
 from quintet.adapters.sqlite.database import clear_errors
-from quintet.app.lookups import needed, stored
+from quintet.app.lookups import lives, needed, stored
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.journal.store_rows import SessionRow
 from quintet.domain.permission.trusted_content import changes, not_loaded
 from quintet.engine.session import queries
-from quintet.engine.session.leases import owner_lives
 from quintet.surfaces.tables import complain, say, say_json, say_table
 
 TITLE = 40
 INDENT = "    "
-
-
-def _lives(row: SessionRow) -> bool:
-    return owner_lives(row, time.time(), process_start)
 
 
 def status(arguments: Namespace) -> int:
@@ -55,7 +48,7 @@ def status(arguments: Namespace) -> int:
         trusted=loaded.trusted,
         sandbox=contained,
         loopback_open=sandbox.loopback_open(contained, loaded.settings.sandbox.loopback),
-        owner_lives=_lives,
+        owner_lives=lives,
     )
     if loaded.trusted:
         since = changes(loaded.trust, pieces(places))
@@ -78,7 +71,7 @@ def sessions_list(arguments: Namespace) -> int:
     answers = []
     for row in found:
         summary = queries.summary_of(row)
-        live = _lives(row)
+        live = lives(row)
         answers.append(
             {
                 "session": row.id,

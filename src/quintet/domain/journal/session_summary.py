@@ -47,6 +47,16 @@ class CycleBrief(Struct, frozen=True):
     executor: str
     verifier: str
     reason: str = ""
+    usage: Usage = Usage()
+    cost: float = 0.0
+    seconds: float = 0.0  # until it last stopped
+
+
+class ShellBrief(Struct, frozen=True):
+    """A background shell of the session's process, as far as the journal knows."""
+
+    name: str
+    line: str
 
 
 class SessionSummary(Struct, frozen=True):
@@ -65,6 +75,13 @@ class SessionSummary(Struct, frozen=True):
     run: RunMetadata | None = None  # the active run
     cycle: CycleBrief | None = None  # the newest
     skipped: int = 0  # calls of the newest run that nobody could approve
+    calls: int = 0  # of the turn that is under way
+    shells: tuple[ShellBrief, ...] = ()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether the session was ever given something to do: one that was only looked into was not."""
+        return bool(self.turns or self.cycle or self.run or self.waiting or self.status is not SessionStatus.IDLE)
 
 
 def summarise(state: SessionState) -> SessionSummary:
@@ -84,6 +101,8 @@ def summarise(state: SessionState) -> SessionSummary:
         run=state.runs.known.get(state.runs.active),
         cycle=brief(state.cycle) if state.cycle else None,
         skipped=state.turns.skipped,
+        calls=state.turns.open.calls if state.turns.open else 0,
+        shells=tuple(ShellBrief(name, line) for name, line in state.calls.shells.items()),
     )
 
 
@@ -106,4 +125,7 @@ def brief(cycle: CycleState) -> CycleBrief:
         cycle.roles.executor,
         cycle.roles.verifier,
         cycle.reason,
+        cycle.spent.usage,
+        cycle.spent.cost,
+        cycle.spent.seconds,
     )

@@ -200,6 +200,8 @@ def _decided(state: SessionState, event: p.CallDecided) -> None:
 
 def _finished(state: SessionState, event: p.ToolFinished) -> None:
     started, effects = state.calls.finish(event)
+    if state.turns.open and started:
+        state.turns.open.calls += 1
     if event.status is CallStatus.OK and event.tool.startswith(OTHERS_WORDS):
         state.calls.know(event.content, tool=event.tool, asked=started.arguments if started else "")
     if event.status is CallStatus.INTERRUPTED and Effect.PUBLISH in effects and state.cycle:

@@ -134,8 +134,8 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand("context", "/context", "what fills the model's window", _later("context:context")),
     SlashCommand(
         "tasks",
-        "/tasks [STATUS…] | show ID | move ID STATUS",
-        "this project's tasks, the next one marked; show or move one",
+        "/tasks [STATUS…] | show ID | move ID STATUS | end SHELL",
+        "all that is under way: tasks, shells, questions, sessions, cost; show one, move a task, end a shell",
         _later("tasks:tasks"),
     ),
     SlashCommand(

@@ -30,6 +30,7 @@ from quintet.domain.ports.ports import (
 )
 from quintet.domain.ports.tasks import Plans
 from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.tasks.board import BoardEntry, UnderWay
 from quintet.domain.tasks.executors import Executors
 from quintet.domain.turn.agent_pages import AgentsPage
 from quintet.domain.turn.messages import KeptImage
@@ -217,6 +218,8 @@ class Replay:
                 features=FeatureCommands(header.commands, waited("command")),
                 keep_page=waited("page"),
                 settings_text=asked("settings", str),
+                board_rows=asked("board_rows", list[BoardEntry]),
+                under_way=asked("under_way", UnderWay) if header.sees_work else None,
             ),
             ownership=Ownership(
                 process_start=lambda pid: "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -26,6 +26,22 @@ def summary_of(row: SessionRow) -> SessionSummary:
 def status_of(summary: SessionSummary, live: bool) -> SessionStatus:
     """A session's status; one that was at work and whose process is gone was interrupted."""
     return SessionStatus.INTERRUPTED if summary.status in AT_WORK and not live else summary.status
+
+
+def foremost(rows: Sequence[SessionRow], owner_lives: Callable[[SessionRow], bool]) -> SessionRow | None:
+    """The session that a look at the project is about, of some that come newest first.
+
+    One that a process owns, and of those one at work; else one that waits for an answer; else the newest that was ever
+    given something to do. So one that was only looked into hides nothing.
+    """
+
+    def rank(row: SessionRow) -> int:
+        summary = summary_of(row)
+        if owner_lives(row):
+            return 0 if summary.status in AT_WORK else 1
+        return 2 if summary.waiting else 3 if summary.has_work else 4
+
+    return min(rows, key=rank, default=None)
 
 
 def status(
