@@ -75,6 +75,11 @@ class Rows:
         values = (after, _END if before is None else before, since, _json(kinds))
         return self._recorded(self.connection.execute(self.sql["read_project_events_of_types"], values))
 
+    def read_of_sessions(self, kinds: Sequence[str], after: int = 0) -> list[tuple[str, Recorded]]:
+        """The events of these types in the whole project from then on, each with its session."""
+        rows = self.connection.execute(self.sql["read_events_of_sessions"], (after, _json(kinds))).fetchall()
+        return [(str(row[0]), one) for row, one in zip(rows, self._recorded(row[1:] for row in rows), strict=True)]
+
     def pieces(self, session: str, after: int = 0, before: int | None = None) -> Iterator[Recorded]:
         """A session's events as `read` gives them, held a piece at a time."""
         last = self.last_seq(session) if before is None else before

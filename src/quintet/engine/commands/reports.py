@@ -17,7 +17,8 @@ from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Recorded, TurnRated
 from quintet.domain.journal.session_summary import brief
 from quintet.domain.models.known import is_free
-from quintet.engine.reports import accounts
+from quintet.engine.reports import accounts, activity_log
+from quintet.engine.reports.activity_log import LogLine
 from quintet.engine.reports.forensics import Examiner, allowance
 from quintet.engine.reports.forensics_page import page
 from quintet.engine.reports.session_report import Reporter, report_lines
@@ -67,12 +68,18 @@ async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 async def logs(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    chosen = accounts.wanted(str(line.flags.get("level", "")), str(line.flags.get("stage", "")))
-    every = accounts.requests([r async for r in _journal(context, accounts.KINDS)])
-    shown = [request for request in every if chosen(request)][-LOG_LINES:]
-    return CommandOutcome(
-        "\n".join(accounts.log_lines(shown, room=LOG_CELLS)) or accounts.nothing_logged(every, chosen)
-    )
+    chosen = activity_log.wanted(*(str(line.flags.get(name, "")) for name in ("level", "stage", "kind")))
+    session, kinds = context.state.session, accounts.KINDS if chosen.requests_only else activity_log.KINDS
+    last = context.core.store.last_seq(session)
+    every: list[LogLine] = []
+    fit: list[LogLine] = []
+    for after in activity_log.pieces(last):
+        every = activity_log.log_lines_of([(session, r) async for r in _between(context, after, last, kinds)])
+        fit = [one for one in every if chosen(one)][-LOG_LINES:]
+        if len(fit) == LOG_LINES:
+            break
+    lines = activity_log.log_table(fit, chosen, room=LOG_CELLS)
+    return CommandOutcome("\n".join(lines) or activity_log.nothing_logged(every, chosen))
 
 
 async def session_report(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -111,10 +118,15 @@ def rate(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 async def _journal(context: CommandContext, kinds: Sequence[str] = ()) -> AsyncIterator[Recorded]:
-    """This session's events, read in pieces so that a long journal holds up neither the turn nor the inbox."""
+    """This session's events."""
+    async for recorded in _between(context, 0, context.core.store.last_seq(context.state.session), kinds):
+        yield recorded
+
+
+async def _between(context: CommandContext, begin: int, last: int, kinds: Sequence[str]) -> AsyncIterator[Recorded]:
+    """Read in pieces, so that a long journal holds up neither the turn nor the inbox."""
     store, session = context.core.store, context.state.session
-    last = store.last_seq(session)
-    for after in range(0, last, PIECE):
+    for after in range(begin, last, PIECE):
         for recorded in store.read(session, after, min(after + PIECE, last), kinds):
             yield recorded
         await asyncio.sleep(0)

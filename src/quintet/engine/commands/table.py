@@ -152,10 +152,10 @@ TABLE: tuple[SlashCommand, ...] = (
     ),
     SlashCommand(
         "logs",
-        "/logs [--level info|warning|error] [--stage STAGE]",
-        "this session's last 20 model requests",
+        "/logs [--level info|warning|error] [--stage STAGE] [--kind turn|request|call|question|dial|task|…]",
+        "what this session did, its last 20 lines: turns, requests, calls, questions, dials, tasks",
         _later("reports:logs"),
-        frozenset({"level", "stage"}),
+        frozenset({"level", "stage", "kind"}),
     ),
     SlashCommand(
         "session-report",

@@ -49,6 +49,10 @@ SELECT max(at) FROM journal WHERE seq = ?
 SELECT session, seq, at, version, data FROM journal
 WHERE type IN (SELECT value FROM json_each(?)) ORDER BY seq
 
+-- name: read_events_of_sessions
+SELECT session, seq, at, version, data FROM journal
+WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
+
 -- name: rules_used
 SELECT json_extract(data, '$.rule'), max(at), count(*) FROM journal
 WHERE type = 'call_decided' AND json_extract(data, '$.rule') <> '' GROUP BY 1
