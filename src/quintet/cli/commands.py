@@ -19,7 +19,7 @@ commands:
   quintet headless "…"        the same, by its long name
   quintet flow "…"|FILE       plan, execute and verify (also: headless autonomous "…")
   quintet tour                a minute's tour on a small repository
-  quintet status              where this project's newest session stands
+  quintet status              where this project stands: its live session, limits, tasks, health
   quintet sessions list | show ID [--events] | fork ID | purge ID
   quintet rewind [ID] [N] [files|conversation|both]   back to before a turn
   quintet models list | use PRESET [MODEL] | add | remove NAME | test [NAME]   connect a model

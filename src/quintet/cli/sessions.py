@@ -15,12 +15,15 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.trust import pieces
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.app.lookups import lives, needed, stored
+from quintet.app.task_lookups import tasks_here
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
+from quintet.domain.journal.session_summary import SessionSummary
 from quintet.domain.journal.store_rows import SessionRow
 from quintet.domain.permission.trusted_content import changes, not_loaded
 from quintet.engine.session import queries
+from quintet.package import load
 from quintet.surfaces.tables import complain, say, say_json, say_table
 
 TITLE = 40
@@ -33,22 +36,24 @@ def status(arguments: Namespace) -> int:
     rows = stored(places)
     with clear_errors(places.database):
         if arguments.session:
-            newest: SessionRow | None = needed(places).find_session(arguments.session)
+            row: SessionRow | None = needed(places).find_session(arguments.session)
         else:
-            newest = next(iter(rows.sessions(1)), None) if rows else None
+            row = queries.foremost(rows.sessions(), lives) if rows else None
     dials = loaded.settings.dials
     chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
     contained = sandbox.chosen(loaded.settings.sandbox.use)
     answer = queries.status(
-        newest,
+        queries.summary_of(row) if row else SessionSummary(axes=chosen.applied_to(INTERACTIVE)),
+        session=row.id if row else None,
+        live=bool(row and lives(row)),
         project=places.root,
         name=places.name,
         settings=loaded.settings,
-        axes=chosen.applied_to(INTERACTIVE),
         trusted=loaded.trusted,
         sandbox=contained,
         loopback_open=sandbox.loopback_open(contained, loaded.settings.sandbox.loopback),
-        owner_lives=lives,
+        tasks=tasks_here(places)[0].tasks,
+        findings=load("app.health_glance:glanced")(places, loaded.settings),
     )
     if loaded.trusted:
         since = changes(loaded.trust, pieces(places))
@@ -127,9 +132,9 @@ def _rewind_words(parser: ArgumentParser) -> None:
 
 STATUS = lookup(
     "status",
-    "Where this project's newest session stands.",
+    "Where this project stands: its live session, or the newest with work; limits, tasks, health.",
     status,
-    lambda p: p.add_argument("--session", default="", metavar="ID", help="another session than the newest"),
+    lambda p: p.add_argument("--session", default="", metavar="ID", help="of another session"),
 )
 SESSIONS = actions(
     "sessions",

@@ -77,11 +77,7 @@ class SessionSummary(Struct, frozen=True):
     skipped: int = 0  # calls of the newest run that nobody could approve
     calls: int = 0  # of the turn that is under way
     shells: tuple[ShellBrief, ...] = ()
-
-    @property
-    def has_work(self) -> bool:
-        """Whether the session was ever given something to do: one that was only looked into was not."""
-        return bool(self.turns or self.cycle or self.run or self.waiting or self.status is not SessionStatus.IDLE)
+    used: bool = True  # something was done or turned in it; not if it was only looked into
 
 
 def summarise(state: SessionState) -> SessionSummary:
@@ -102,6 +98,7 @@ def summarise(state: SessionState) -> SessionSummary:
         cycle=brief(state.cycle) if state.cycle else None,
         skipped=state.turns.skipped,
         calls=state.turns.open.calls if state.turns.open else 0,
+        used=state.used,
         shells=tuple(ShellBrief(name, line) for name, line in state.calls.shells.items()),
     )
 

@@ -37,6 +37,7 @@ from quintet.domain.turn.tool_spec import CallStatus
 REPORTS = frozenset({"review", "research", "plan"})  # orders that the model is told of
 FILES_REWOUND = "The user took files back to how they were before: {files} changed. Read them again before you go on."
 DATA = "Data from {path} ({format}):\n\n{text}"
+LOOKS = frozenset({p.SessionOpened, p.SessionTaken, p.CommandRan, p.Noticed, p.HookRan})  # what a look alone leaves
 OTHERS_WORDS = ("web_", "browser_", "mcp_")  # tools whose results somebody else than the model wrote
 
 
@@ -65,8 +66,10 @@ class SessionState(Struct):
     checkpoint: p.CheckpointTaken | None = None  # the newest
     spent: Spending = field(default_factory=Spending)
     rules: tuple[Rule, ...] = ()  # those that hold in this session only
+    used: bool = False  # something was done or turned here; not if it was only looked into
 
     def apply(self, event: p.Event) -> None:
+        self.used = self.used or type(event) not in LOOKS
         handler = _HANDLERS.get(type(event))
         if handler:
             handler(self, event)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, structs
 
@@ -14,10 +15,12 @@ from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.safe_text import brief
 from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted
-from quintet.domain.journal.protocol import QuestionAsked
-from quintet.domain.ports.ports import ShellState
 from quintet.domain.tasks.order import blocked_by, dispatch_order, next_task
 from quintet.domain.tasks.task import AT_WORK, READY, Task, TaskStatus
+
+if TYPE_CHECKING:
+    from quintet.domain.journal.protocol import QuestionAsked
+    from quintet.domain.ports.ports import ShellState
 
 DONE_SHOWN = 5  # of the tasks that are over, the newest
 SESSIONS_SHOWN = 5

@@ -6,24 +6,22 @@ Loaded when one of them is given: most sessions never ask.
 from __future__ import annotations
 
 import asyncio
+import posixpath
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
-from msgspec import to_builtins
-
 from quintet.domain.base.errors import UsageError
-from quintet.domain.dials import badge
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Recorded, TurnRated
-from quintet.domain.journal.session_summary import brief
+from quintet.domain.journal.session_summary import summarise
 from quintet.domain.models.known import is_free
 from quintet.engine.reports import accounts, activity_log
 from quintet.engine.reports.activity_log import LogLine
 from quintet.engine.reports.forensics import Examiner, allowance
 from quintet.engine.reports.forensics_page import page
 from quintet.engine.reports.session_report import Reporter, report_lines
+from quintet.engine.session import queries
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
-from quintet.engine.session.queries import cycle_line, network_words, sandbox_words
 
 LOG_LINES = 20
 LOG_CELLS = 110  # of a line of it
@@ -31,28 +29,24 @@ RATINGS = ("1", "2", "3", "4", "5")
 PIECE = 1000  # event numbers read at once
 
 
-def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    state = context.state
-    rows = [
-        ("session", f"{state.session}  {state.status}"),
-        ("axes", badge.full(state.axes, paused=state.turns.paused)),
-        ("model", context.core.turn.models.route(state.dials)),
-        ("sandbox", sandbox_words(context.core.turn.toolbox.sandbox)),
-        ("network", network_words(context.core.turn.toolbox.terms.loopback_open)),
-        (
-            "turns",
-            f"{state.turns.count}, {state.spent.usage.input_tokens} tokens in, {state.spent.usage.output_tokens} out",
-        ),
-        ("cost", f"{state.spent.cost:.4f}"),
-    ]
-    if state.runs.agent:
-        run = state.runs.known.get(state.runs.active)
-        following = f"   run {run.run_id}, {run.workflow_ref}, {run.phase}" if run else ""
-        rows.append(("agent", f"{state.runs.agent.id}{following}"))
-    if state.cycle:
-        rows.append(("cycle", cycle_line(to_builtins(brief(state.cycle)))))
-    rows += [("pending", f"{badge.full(t.change.applied_to(state.axes))}  {t.scope}") for t in state.dials.pending]
-    return CommandOutcome("\n".join(f"{name:<9}{value}" for name, value in rows))
+async def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    core, state = context.core, context.state
+    told = core.commands.under_way is not None  # older recordings hold neither tasks nor health
+    terms = core.turn.toolbox.terms
+    answer = queries.status(
+        summarise(state),
+        session=state.session,
+        live=True,
+        project=core.project,
+        name=posixpath.basename(core.project),
+        settings=core.settings,
+        trusted=core.agents.trusted if told else False,
+        sandbox=core.turn.toolbox.sandbox,
+        loopback_open=terms.loopback_open,
+        tasks=core.cycle.tasks().look().tasks if told else (),
+        findings=await core.cycle.look().glanced() if told else (),
+    )
+    return CommandOutcome("\n".join(queries.status_lines(answer)), data={"status": answer})
 
 
 async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:

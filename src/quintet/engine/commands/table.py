@@ -142,7 +142,12 @@ TABLE: tuple[SlashCommand, ...] = (
         "queue", "/queue", "open tasks in the order they will be done, and what they wait for", _later("tasks:queue")
     ),
     SlashCommand("doctor", "/doctor [fix]", "what is wrong here; fix mends what can be mended", _later("tasks:doctor")),
-    SlashCommand("status", "/status", "where this session stands", _later("reports:status")),
+    SlashCommand(
+        "status",
+        "/status",
+        "where this session and its project stand: limits, tasks, health, roles, questions",
+        _later("reports:status"),
+    ),
     SlashCommand(
         "cost",
         "/cost [--by day|model|stage|mode|session|run]",

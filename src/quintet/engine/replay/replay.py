@@ -37,7 +37,7 @@ from quintet.domain.turn.messages import KeptImage
 from quintet.domain.turn.review_subject import Subject
 from quintet.domain.turn.surroundings import Surroundings
 from quintet.domain.turn.tool_spec import ToolSpec
-from quintet.engine.cycle.doctor import Look
+from quintet.engine.cycle.look import Look
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.replay import ports
 from quintet.engine.replay.models import ReplayedModels

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from quintet.domain.ports.tasks import Plans
     from quintet.domain.tasks.board import BoardEntry, UnderWay
     from quintet.domain.tasks.executors import Executors
-    from quintet.engine.cycle.doctor import Look
+    from quintet.engine.cycle.look import Look
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 

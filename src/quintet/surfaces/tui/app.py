@@ -191,6 +191,8 @@ class TerminalUi(KeyedUi):
         self.transcript.apply(item)
         self.query_one(Scrollback).follow_transcript()
         if not isinstance(item, p.Recorded):
+            if isinstance(item, p.Countdown):
+                self.query_one(StatusLine).wait(item.seconds)
             return
         before, self.last_seq = self.state.axes, item.seq
         self.state.apply(item.event)
@@ -204,6 +206,9 @@ class TerminalUi(KeyedUi):
             self.write_terminal(host.title(badge.title(self.state.axes, self.context.name)))
 
     def _react(self, recorded: p.Recorded, news: bool) -> None:
+        if not isinstance(recorded.event, p.CommandRan):  # a command does not end a wait, what is tried again does
+            again = getattr(recorded.event, "retry_in", None) if news else None
+            self.query_one(StatusLine).wait(again or 0.0)
         match recorded.event:
             case p.CallDecided(verdict=Verdict.ASK) as decided:
                 self._decided.append(decided)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from rich.cells import cell_len
@@ -12,6 +13,8 @@ from textual.widget import Widget
 from quintet.domain.journal.session_summary import AT_WORK, SessionStatus
 from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.settings import Settings
+from quintet.domain.tasks.cycle_phases import WORDS as PHASE_WORDS
+from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn import context
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import clean
@@ -34,6 +37,7 @@ class StatusLine(Widget):
         self._sandbox = sandbox
         self._state = SessionState()
         self._since = 0.0  # when the turn began, here
+        self._again_at = 0.0  # when something is tried again, by the same clock; 0 if nothing is
         self._timer: Timer | None = None
         self._notice_timer: Timer | None = None
         self._parts: list[Part] = []
@@ -48,6 +52,11 @@ class StatusLine(Widget):
         elif not state.busy and self._timer is not None:
             self._timer.stop()
             self._timer = None
+        self.update()
+
+    def wait(self, seconds: float) -> None:
+        """Something failed and is tried again after so many seconds; 0 ends the wait."""
+        self._again_at = time.monotonic() + seconds if seconds > 0 else 0.0
         self.update()
 
     def use_settings(self, settings: Settings) -> None:
@@ -76,7 +85,7 @@ class StatusLine(Widget):
         if self.notice:
             return [self.notice]
         state, limits = self._state, self._settings.limits
-        parts: list[Part] = [self._doing()]
+        parts: list[Part] = [self._doing(), *self._cycle()]
         if self.behind is not None:
             parts.append((f"↓ {self.behind} new" if self.behind else "↓ scrolled up", "accent"))
         parts += [(f"→ {', '.join(t.change.values().values())} {t.scope}", "warning") for t in state.dials.pending]
@@ -124,10 +133,26 @@ class StatusLine(Widget):
         if status in AT_WORK:
             seconds = int(time.monotonic() - self._since)
             shown = f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60} s"
-            return f"{status} {shown}", "success" if status is SessionStatus.RUNNING else "warning"
+            cycle = self._state.cycle if self._state.cycling else None
+            doing = PHASE_WORDS[cycle.phase] if cycle and status is SessionStatus.RUNNING else status
+            if (left := math.ceil(self._again_at - time.monotonic())) > 0:
+                return f"{doing}, again in {left} s", "warning"
+            return f"{doing} {shown}", "success" if status is SessionStatus.RUNNING else "warning"
         if status is SessionStatus.INTERRUPTED:
             return "interrupted · /resume goes on", "warning"
         return "ready", "dim"
+
+    def _cycle(self) -> list[Part]:
+        """Which task a cycle is at, and who is at work."""
+        cycle = self._state.cycle
+        if cycle is None or not cycle.at_work:
+            return []
+        unit, roles = cycle.unit, cycle.roles
+        who = {CyclePhase.PLANNING: roles.planner, CyclePhase.VERIFYING: roles.verifier}.get(
+            cycle.phase, roles.executor
+        )
+        at = [(f"unit {unit.current}/{unit.total}", "info")] if unit.task and unit.total else []
+        return [*at, (who, "dim")]
 
     def render(self) -> Text:
         width = self.size.width
