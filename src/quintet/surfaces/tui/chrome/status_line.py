@@ -15,6 +15,7 @@ from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.cycle_phases import WORDS as PHASE_WORDS
 from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.turn import context
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import clean
@@ -85,7 +86,8 @@ class StatusLine(Widget):
         if self.notice:
             return [self.notice]
         state, limits = self._state, self._settings.limits
-        parts: list[Part] = [self._doing(), *self._cycle()]
+        worker = self._worker
+        parts: list[Part] = [self._doing(), *self._unit(), *([(worker, "dim")] if worker else [])]
         if self.behind is not None:
             parts.append((f"↓ {self.behind} new" if self.behind else "↓ scrolled up", "accent"))
         parts += [(f"→ {', '.join(t.change.values().values())} {t.scope}", "warning") for t in state.dials.pending]
@@ -93,11 +95,13 @@ class StatusLine(Widget):
             parts.append((f"{len(state.turns.waiting)} waiting", "dim"))
         if state.runs.agent:
             parts.append((state.runs.agent.name, "info"))
-        if state.turns.open and limits.max_turns:
+        native = worker in ("", NATIVE)
+        if native and state.turns.open and limits.max_turns:
             parts.append((f"step {state.turns.open.steps} of {limits.max_turns}", "dim"))
         if state.work.toolset:
             parts.append((f"{state.work.toolset} toolset", "dim"))
-        parts.append((self.model, "warning" if self.model == "offline rules" else "dim"))
+        if native:  # an AI CLI has a model of its own
+            parts.append((self.model, "warning" if self.model == "offline rules" else "dim"))
         if (most := self._most()) and state.conversation.messages:
             share = self._tokens() / most
             parts.append((f"{share:.0%} context".replace("%", " %"), "warning" if share > 0.8 else "dim"))
@@ -142,25 +146,29 @@ class StatusLine(Widget):
             return "interrupted · /resume goes on", "warning"
         return "ready", "dim"
 
-    def _cycle(self) -> list[Part]:
-        """Which task a cycle is at, and who is at work."""
+    def _unit(self) -> list[Part]:
+        """Which of its tasks a cycle is at."""
+        unit = self._state.cycle.unit if self._state.cycle and self._state.cycling else None
+        return [(f"unit {unit.current}/{unit.total}", "info")] if unit and unit.task and unit.total else []
+
+    @property
+    def _worker(self) -> str:
+        """Who is at work in a cycle: native, or an AI CLI; empty where none is."""
         cycle = self._state.cycle
         if cycle is None or not cycle.at_work:
-            return []
-        unit, roles = cycle.unit, cycle.roles
-        who = {CyclePhase.PLANNING: roles.planner, CyclePhase.VERIFYING: roles.verifier}.get(
-            cycle.phase, roles.executor
-        )
-        at = [(f"unit {unit.current}/{unit.total}", "info")] if unit.task and unit.total else []
-        return [*at, (who, "dim")]
+            return ""
+        roles = cycle.roles
+        others = {CyclePhase.PLANNING: roles.planner, CyclePhase.VERIFYING: roles.verifier}
+        return others.get(cycle.phase, roles.executor)
 
     def render(self) -> Text:
         width = self.size.width
         text = Text(no_wrap=True, overflow="ellipsis", end="")
         room = width if self.notice else width - cell_len(HINT) - 3
-        for words, role in self._parts:
+        first = 1 + len(self._unit())  # these are worth more than the hint
+        for number, (words, role) in enumerate(self._parts):
             joined = f" · {words}" if text.plain else words
-            if text.plain and cell_len(text.plain) + cell_len(joined) > room:
+            if text.plain and cell_len(text.plain) + cell_len(joined) > (width if number < first else room):
                 continue
             if text.plain:
                 text.append(" · ", style(self.theme_name, "dim"))
