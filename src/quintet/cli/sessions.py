@@ -23,6 +23,7 @@ from quintet.domain.journal.session_summary import SessionSummary
 from quintet.domain.journal.store_rows import SessionRow
 from quintet.domain.permission.trusted_content import changes, not_loaded
 from quintet.engine.session import queries
+from quintet.engine.session import status as session_status
 from quintet.package import load
 from quintet.surfaces.tables import complain, say, say_json, say_table
 
@@ -42,7 +43,7 @@ def status(arguments: Namespace) -> int:
     dials = loaded.settings.dials
     chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
     contained = sandbox.chosen(loaded.settings.sandbox.use)
-    answer = queries.status(
+    answer = session_status.status(
         queries.summary_of(row) if row else SessionSummary(axes=chosen.applied_to(INTERACTIVE)),
         session=row.id if row else None,
         live=bool(row and lives(row)),
@@ -57,14 +58,14 @@ def status(arguments: Namespace) -> int:
     )
     if loaded.trusted:
         since = changes(loaded.trust, pieces(places))
-        answer["trust_changes"] = [one.name for one in since]
+        answer.trust_changes = tuple(one.name for one in since)
         loaded.warnings += [not_loaded(since)] if since else []
     for warning in loaded.warnings:
         complain(warning)
     if arguments.json:
         say_json(answer)
     else:
-        say(queries.status_lines(answer))
+        say(session_status.status_lines(answer))
     return 0
 
 

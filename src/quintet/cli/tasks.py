@@ -71,17 +71,17 @@ def tasks_board(arguments: Namespace) -> int:
         for task in tasks:
             task["reason"] = stored_work.reasons.get(task["id"], "")
         say_json(
-            {
-                "session": session.id if session else None,
-                "tasks": tasks,
-                "counts": by_status(stored_work.tasks),
-                "questions": stored_work.questions,
-                "shells": stored_work.shells,
-                "sessions": stored_work.sessions,
-                "costs": (*costs, CostLine("project", stored_work.cost)),
-                "checkpoint": taken or None,
-                "next_action": board(stored_work).next_action or None,
-            }
+            shown.TasksAnswer(
+                session=session.id if session else None,
+                tasks=tasks,
+                counts=by_status(stored_work.tasks),
+                questions=stored_work.questions,
+                shells=stored_work.shells,
+                sessions=stored_work.sessions,
+                costs=(*costs, CostLine("project", stored_work.cost)),
+                checkpoint=taken or None,
+                next_action=board(stored_work).next_action or None,
+            )
         )
         return 0
     view = board(stored_work, costs=costs, checkpoint=moment(taken))

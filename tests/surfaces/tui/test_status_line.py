@@ -38,7 +38,7 @@ EXECUTING = {"task": "task-002", "title": "Second", "current": 2, "total": 3}
         (
             at(CyclePhase.VERIFYING, **EXECUTING),
             0,
-            80,
+            64,
             "verifying n s · unit 2/3 · native · offline rules",
         ),
     ],

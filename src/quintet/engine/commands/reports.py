@@ -10,6 +10,8 @@ import posixpath
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
+from msgspec import to_builtins
+
 from quintet.domain.base.errors import UsageError
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Recorded, TurnRated
@@ -20,7 +22,7 @@ from quintet.engine.reports.activity_log import LogLine
 from quintet.engine.reports.forensics import Examiner, allowance
 from quintet.engine.reports.forensics_page import page
 from quintet.engine.reports.session_report import Reporter, report_lines
-from quintet.engine.session import queries
+from quintet.engine.session import status as session_status
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
 
 LOG_LINES = 20
@@ -33,7 +35,7 @@ async def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
     core, state = context.core, context.state
     told = core.commands.under_way is not None  # older recordings hold neither tasks nor health
     terms = core.turn.toolbox.terms
-    answer = queries.status(
+    answer = session_status.status(
         summarise(state),
         session=state.session,
         live=True,
@@ -46,7 +48,7 @@ async def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
         tasks=core.cycle.tasks().look().tasks if told else (),
         findings=await core.cycle.look().glanced() if told else (),
     )
-    return CommandOutcome("\n".join(queries.status_lines(answer)), data={"status": answer})
+    return CommandOutcome("\n".join(session_status.status_lines(answer)), data={"status": to_builtins(answer)})
 
 
 async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:
