@@ -84,3 +84,17 @@ def test_a_countdown_counts_until_something_else_happens(repo: Path) -> None:
 def test_every_phase_has_words_that_fit_a_narrow_line() -> None:
     assert set(WORDS) == set(CyclePhase)
     assert all(0 < len(words) <= 22 and words == words.lower() for words in WORDS.values())
+
+
+def test_the_status_line_forgets_that_it_was_scrolled_up_at_the_end(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("/help")
+        await person.rests()
+        await person.press("ctrl+home")
+        await person.sees("scrolled up")
+        await person.press("ctrl+end")
+        await person.wait(lambda: "scrolled up" not in person.status, "the end")
+        await person.settles()
+        assert person.scrollback.following and "scrolled up" not in person.status
+
+    watch(repo, script, size=(100, 14))

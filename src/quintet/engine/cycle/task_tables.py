@@ -24,9 +24,7 @@ class TasksAnswer(Struct, frozen=True):
     """All that is under way in a project, as its foremost session sees it."""
 
     session: str | None  # whose cost and checkpoint these are
-    tasks: list[
-        dict[str, Any]
-    ]  # a list, each with the fields of its page, status, reason, waits_for, next, pid, cost, times
+    tasks: list[dict[str, Any]]  # each with the fields of its page, its status, reason, cost, times, and who is at it
     counts: dict[str, int]  # how many tasks there are of each status that some have
     questions: tuple[OpenQuestion, ...]
     shells: tuple[BackgroundShell, ...]
