@@ -51,4 +51,4 @@ def test_an_executor_that_is_not_there_is_said_with_the_nearest_and_nothing_begi
     missing = quintet.run("flow", NOTE, "--permission-profile", "trusted", "--planner", "codexx").clean(1)
     assert 'failed   codexx: "codexx" is no executor. Did you mean codex?' in missing.err
     assert missing.err.count("is no executor") == 1
-    assert quintet.run("tasks", "--json").json() == []
+    assert quintet.run("tasks", "list", "--json").json() == []

@@ -36,7 +36,7 @@ WORDS: dict[CyclePhase, str] = {
     P.EXECUTING: "executing",
     P.MOVING_COMPLETED: "handing over",
     P.CYCLE_COMPLETE: "round done",
-    P.COMPLETED: "all done",
+    P.COMPLETED: "completed",
     P.FAILED: "failed",
     P.NO_TODO: "nothing to do",
 }

@@ -218,8 +218,8 @@ def network_words(loopback_open: bool) -> str:
 def cycle_line(cycle: CycleBrief) -> str:
     """Where a cycle stands, in a line."""
     unit = f"unit {cycle.current}/{cycle.total} {cycle.title}" if cycle.task else ""
-    phase = f", {PHASE_WORDS[cycle.phase]}" if cycle.status == "running" else ""
-    state = f"{cycle.status}{phase}, iteration {cycle.iteration}"
+    phase = PHASE_WORDS[cycle.phase]
+    state = ", ".join(dict.fromkeys((cycle.status, phase, f"iteration {cycle.iteration}")))
     why = cycle.reason.partition("\n")[0]
     return "   ".join(part for part in (state, unit, f"units {cycle.units}", why) if part)
 

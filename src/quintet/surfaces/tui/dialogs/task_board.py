@@ -86,6 +86,10 @@ class TaskBoard(ModalScreen[str]):
         self.set_interval(SECONDS, self.refresh_board)
         self.query_one(OptionList).focus()
 
+    async def on_resize(self) -> None:
+        self._shown = None  # its rows are cut to the width
+        await self.refresh_board()
+
     async def refresh_board(self) -> None:
         shown = await self._look()
         if shown == self._shown:
