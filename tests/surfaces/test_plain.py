@@ -135,7 +135,7 @@ def test_review_asks_once_whether_to_go_deep_and_changes_nothing_unasked(
     terminal.sees("review │ assisted │ normal │ smart", "Go deep?", "[d] go deep", "[g] go on at smart")
     terminal.types(typed)
     terminal.types("/status")
-    terminal.sees("axes", badge)
+    terminal.sees(f"/repo   {badge}")
     terminal.types("/mode review")
     assert "Go deep?" not in terminal.sees("unchanged", "› ")
 

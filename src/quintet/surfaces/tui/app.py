@@ -89,7 +89,11 @@ class TerminalUi(KeyedUi):
     def _come_back(self, _: object) -> None:
         """After `fg` the terminal shows something else: draw everything again."""
         self.refresh(layout=True)
-        self.write_terminal(host.title(badge.title(self.state.axes, self.context.name)))
+        self._show_title()
+
+    def _show_title(self) -> None:
+        paused = self.state.turns.paused
+        self.write_terminal(host.title(badge.title(self.state.axes, self.context.name, paused=paused)))
 
     async def _begin(self) -> None:
         try:
@@ -194,8 +198,10 @@ class TerminalUi(KeyedUi):
         self.transcript.apply(item)
         self.query_one(Scrollback).follow_transcript()
         if not isinstance(item, p.Recorded):
+            if isinstance(item, p.Countdown):
+                self.query_one(StatusLine).wait(item.seconds)
             return
-        before, self.last_seq = self.state.axes, item.seq
+        before, self.last_seq = (self.state.axes, self.state.turns.paused), item.seq
         self.state.apply(item.event)
         self.dial_presses.apply(item.event)
         self._react(item, news)
@@ -203,10 +209,13 @@ class TerminalUi(KeyedUi):
         header.axes, header.paused = self.state.axes, self.state.turns.paused
         header.running, header.cost = self.state.busy, self.cost
         self.query_one(StatusLine).show(self.state)
-        if self.state.axes != before or isinstance(item.event, p.SessionOpened):
-            self.write_terminal(host.title(badge.title(self.state.axes, self.context.name)))
+        if (self.state.axes, self.state.turns.paused) != before or isinstance(item.event, p.SessionOpened):
+            self._show_title()
 
     def _react(self, recorded: p.Recorded, news: bool) -> None:
+        if not isinstance(recorded.event, p.CommandRan):  # a command does not end a wait, what is tried again does
+            again = getattr(recorded.event, "retry_in", None) if news else None
+            self.query_one(StatusLine).wait(again or 0.0)
         match recorded.event:
             case p.CallDecided(verdict=Verdict.ASK) as decided:
                 self._decided.append(decided)
