@@ -1,10 +1,12 @@
 """Stands in for codex, claude, gemini or an ACP agent, by the name it is called: same events, faults and habits.
 
-What it does is the first word of its assignment, read from stdin as the real ones do; see `Scenes`.
+What it does is the first word of its assignment, read from stdin as the real ones do, or of the line in it that begins
+with `scene:`; see `Scenes`.
 """
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -282,6 +284,15 @@ class Scenes:
         self.cli.changed(path)
         self.cli.done("DONE")
 
+    def nothing(self):
+        self.cli.done("")
+
+    def asks(self):
+        self.cli.done("Which of the two files do you mean?")
+
+    def claims(self):
+        self.cli.done("DONE. I wrote made.txt, and all tests pass.")
+
     def length(self):
         self.cli.done(str(len(self.words)))
 
@@ -399,6 +410,8 @@ def main():
     cli = {"codex": Codex, "claude": Claude, "gemini": Gemini, "agent": Agent}[NAME]()
     words = cli.assignment() if NAME == "agent" else sys.stdin.read()
     cli.open()
+    if told := re.search(r"^scene: (.+)$", words, re.MULTILINE):  # in what a cycle makes of a task
+        words = told[1]
     scene = words.split()[0]
     play = getattr(Scenes(cli, words), scene, None)
     if play:

@@ -1,0 +1,69 @@
+"""Turns are the same on every surface: reports, pauses, interrupts, a killed process."""
+
+import pytest
+
+from quintet.domain.journal import protocol as p
+from tests.adapters.model_server import Reply
+from tests.scenarios.conftest import Everywhere
+from tests.scenarios.steps import Answer, Interrupt, Kill, Say, Until
+from tests.surfaces.program import call, stuck_after
+
+pytestmark = [
+    pytest.mark.system("tmux"),
+    pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning"),
+]
+READ = call("Read", file_path="tally/count.py")
+BUILD = ("build", "assisted", "normal", "smart")
+SLOW = Reply(calls=READ.calls, delay=3.0)
+
+
+def test_a_question_in_work_mode_review(everywhere: Everywhere) -> None:
+    told = everywhere(Say("/mode review"), Answer("g"), Say("what does it count?"), replies=[Reply(text="Words.")])
+    for one in told.values():
+        assert [end.answer for end in one.of(p.TurnFinished)] == ["Words."]
+
+
+def test_an_edit_that_the_dials_allow(everywhere: Everywhere) -> None:
+    edit = call("Edit", file_path="tally/count.py", old_string="def words", new_string="def tokens")
+    told = everywhere(Say("rename it"), replies=[READ, edit, Reply(text="Renamed.")], dials=BUILD)
+    for one in told.values():
+        assert "def tokens" in (one.root / "tally/count.py").read_text()
+
+
+def test_a_turn_is_paused_and_resumed(everywhere: Everywhere) -> None:
+    told = everywhere(
+        Say("what does it count?", waits=False),
+        Until("model_requested"),
+        Say("/pause", waits=False),
+        Until("run_paused"),
+        Say("/resume"),
+        replies=[SLOW, Reply(text="Words.")],
+    )
+    for one in told.values():
+        assert len(one.of(p.RunPaused)) == len(one.of(p.RunResumed)) == 1
+        assert [end.answer for end in one.of(p.TurnFinished)] == ["Words."]
+
+
+def test_a_turn_is_interrupted_and_taken_up_again(everywhere: Everywhere) -> None:
+    told = everywhere(
+        Say("what does it count?", waits=False),
+        Until("model_requested"),
+        Interrupt(),
+        Say("/resume"),
+        replies=[stuck_after("It cou"), Reply(text="nts words.")],
+    )
+    for one in told.values():
+        assert [str(end.status) for end in one.of(p.TurnFinished)] == ["interrupted", "done"]
+
+
+def test_a_turn_whose_process_was_killed_is_taken_up_again(everywhere: Everywhere) -> None:
+    told = everywhere(
+        Say("what does it count?", waits=False),
+        Until("tool_finished"),
+        Until("model_requested"),
+        Kill(),
+        Say("/resume"),
+        replies=[READ, stuck_after("It cou"), Reply(text="Words.")],
+    )
+    for one in told.values():
+        assert [str(end.status) for end in one.of(p.TurnFinished)] == ["interrupted", "done"]
