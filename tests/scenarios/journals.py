@@ -111,14 +111,16 @@ def facts(events: Iterable[p.Event], root: Path, *, asked: bool = True, left_out
     """What a journal says whatever the surface, one line an event.
 
     Left out: who owned the session in which process. Made the same: the surface, ids (numbered as they come), moments
-    and durations, the project's folder. Where nobody can be asked (`asked` false) also: the questions with their
+    and durations, the folders of the project. Where nobody can be asked (`asked` false) also: the questions with their
     answers, that nobody was there, and the lines that say what an answer would have (`left_out`); what an answer
     began bears the id of its question, and is numbered with what a line began.
     """
     kept = [event for event in events if asked or not isinstance(event, p.QuestionAsked | p.QuestionAnswered)]
     kept = [event for event in kept if not (isinstance(event, p.CommandRan) and event.line in left_out)]
     told = [_told(msgspec.to_builtins(event), asked) for event in kept if not isinstance(event, p.SessionTaken)]
-    lines = [json.dumps(one, ensure_ascii=False, sort_keys=True).replace(str(root), "PROJECT") for one in told]
+    lines = [json.dumps(one, ensure_ascii=False, sort_keys=True) for one in told]
+    for folder, name in ((str(root), "PROJECT"), (locate(str(root)).state, "STATE")):
+        lines = [line.replace(folder, name) for line in lines]
     names, counts = dict[str, str](), Counter[str]()
 
     def numbered(found: re.Match[str]) -> str:

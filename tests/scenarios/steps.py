@@ -68,6 +68,7 @@ class Scenario:
     dials: tuple[str, str, str, str] = CHAT
     settings: str = ""
     clis: bool = False  # AI CLIs are installed, fake ones
+    resumed: bool = False  # the session is there already, of another surface
     first: Callable[[Path], object] = lambda root: None  # done to the project before it is opened
 
     @property

@@ -89,7 +89,7 @@ class SurfaceUnderTest(ABC):
 class PlainSurface(SurfaceUnderTest):
     def open(self) -> None:
         self._program = Program(self.root)
-        self._start(*self.scenario.flags)
+        self._start(*(["--resume"] if self.scenario.resumed else self.scenario.flags))
 
     def _start(self, *words: str) -> None:
         self._terminal = self._program.plain(*words, columns=500, **self.variables)
@@ -133,7 +133,7 @@ class ScreenSurface(SurfaceUnderTest):
     def open(self) -> None:
         self._tmux = Tmux(self.root.parent, self.root)
         self._tmux.open("a", columns=220, rows=60, **self.variables)
-        self._start(*self.scenario.flags)
+        self._start(*(["--resume"] if self.scenario.resumed else self.scenario.flags))
 
     def _start(self, *words: str) -> None:
         self._tmux.type("a", f"clear; {QUINTET} {' '.join(words)}; echo over $?", "Enter")

@@ -1,9 +1,13 @@
 """Turns are the same on every surface: reports, pauses, interrupts, a killed process."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from quintet.domain.journal import protocol as p
 from tests.adapters.model_server import Reply
+from tests.engine.planted import plant
 from tests.scenarios.conftest import Everywhere
 from tests.scenarios.steps import Answer, Interrupt, Kill, Say, Until
 from tests.surfaces.program import call, stuck_after
@@ -21,6 +25,15 @@ def test_a_question_in_work_mode_review(everywhere: Everywhere) -> None:
     told = everywhere(Say("/mode review"), Answer("g"), Say("what does it count?"), replies=[Reply(text="Words.")])
     for one in told.values():
         assert [end.answer for end in one.of(p.TurnFinished)] == ["Words."]
+
+
+def test_s3_review_leaves_its_report(everywhere: Everywhere) -> None:
+    report = json.dumps({"summary": "Not yet.", "findings": [], "not_looked_at": []})
+    replies = [call("git_diff_unstaged"), Reply(text=report), Reply(text="DONE")]
+    told = everywhere(Say("/review"), Answer("g"), first=plant, replies=replies)
+    for one in told.values():
+        (made,) = one.of(p.ReportMade)
+        assert "Not yet." in Path(made.path).read_text()
 
 
 def test_an_edit_that_the_dials_allow(everywhere: Everywhere) -> None:
