@@ -1,7 +1,6 @@
 """Stands in for codex, claude, gemini or an ACP agent, by the name it is called: same events, faults and habits.
 
-What it does is the first word of its assignment, read from stdin as the real ones do, or of the line in it that begins
-with `scene:`; see `Scenes`.
+What it does is the first word of its assignment, read from stdin as the real ones do; see `Scenes`.
 """
 
 import json
@@ -285,13 +284,13 @@ class Scenes:
         self.cli.done("DONE")
 
     def nothing(self):
-        self.cli.done("")
+        self.cli.done("I looked around.")
 
     def asks(self):
-        self.cli.done("Which of the two files do you mean?")
+        self.cli.done("Which file do you mean?")
 
     def claims(self):
-        self.cli.done("DONE. I wrote made.txt, and all tests pass.")
+        self.cli.done("DONE. Everything is written, and all tests pass.")
 
     def length(self):
         self.cli.done(str(len(self.words)))
@@ -410,8 +409,8 @@ def main():
     cli = {"codex": Codex, "claude": Claude, "gemini": Gemini, "agent": Agent}[NAME]()
     words = cli.assignment() if NAME == "agent" else sys.stdin.read()
     cli.open()
-    if told := re.search(r"^scene: (.+)$", words, re.MULTILINE):  # in what a cycle makes of a task
-        words = told[1]
+    told = re.search(r"^scene (\w+.*)$", words, re.MULTILINE)  # of a task, whose prompt begins with words of its own
+    words = told[1] if told else words
     scene = words.split()[0]
     play = getattr(Scenes(cli, words), scene, None)
     if play:

@@ -25,7 +25,7 @@ IMPLEMENT = "/implement --autonomous --permission-profile normal"
 
 def task(scene: str) -> Callable[[Path], None]:
     """One task for an AI CLI that plays this scene; it is tried once."""
-    made = page("task-001", title="Write made.txt", body=f"scene: {scene}\n")
+    made = page("task-001", title="Write made.txt", body=f"scene {scene}\n")
 
     async def add(keeper: TaskKeeper) -> None:
         await keeper.add([made], Axes(), max_retries=0)
@@ -44,7 +44,11 @@ def test_what_it_wrote_is_verified(everywhere: Everywhere) -> None:
 
 @pytest.mark.parametrize(
     ("scene", "words"),
-    [("nothing", ""), ("asks", "Which of the two files do you mean?"), ("claims", "I wrote made.txt, and all tests")],
+    [
+        ("nothing", "I looked around."),
+        ("asks", "Which file do you mean?"),
+        ("claims", "Everything is written, and all tests pass."),
+    ],
 )
 def test_one_that_does_nothing_asks_back_or_claims_success_is_never_done(
     everywhere: Everywhere, scene: str, words: str
