@@ -24,8 +24,9 @@ from quintet.domain.journal.state import SessionState
 T = TypeVar("T")
 SECONDS = 120.0  # a limit, not a measure
 ID = re.compile(r"\b(q5|run|turn|in|q|s|t|c|m|rule|rewind|owner)-[0-9a-z]{16}\b")
-TIME = re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+(\.\d+)? (s|ms)\b")
+TIME = re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+(\.\d+)? ?(s|ms)\b")
 
+ASIDE = ("surface", "rights", "seconds", "digest")  # a digest is of a call with the folders it may write
 NOBODY = "nobody is here to ask"
 
 
@@ -140,5 +141,6 @@ def _told(value: Any, asked: bool) -> Any:
         return [_told(one, asked) for one in value]
     if not isinstance(value, dict):
         return value
-    aside = ("surface", "seconds", "rights") if asked else ("surface", "seconds", "rights", "person")
-    return {name: _told(one, asked) for name, one in value.items() if name not in aside}
+    return {
+        name: _told(one, asked) for name, one in value.items() if name not in (ASIDE if asked else (*ASIDE, "person"))
+    }

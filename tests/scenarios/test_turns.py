@@ -21,12 +21,6 @@ BUILD = ("build", "assisted", "normal", "smart")
 SLOW = Reply(calls=READ.calls, delay=3.0)
 
 
-def test_a_question_in_work_mode_review(everywhere: Everywhere) -> None:
-    told = everywhere(Say("/mode review"), Answer("g"), Say("what does it count?"), replies=[Reply(text="Words.")])
-    for one in told.values():
-        assert [end.answer for end in one.of(p.TurnFinished)] == ["Words."]
-
-
 def test_s3_review_leaves_its_report(everywhere: Everywhere) -> None:
     report = json.dumps({"summary": "Not yet.", "findings": [], "not_looked_at": []})
     replies = [call("git_diff_unstaged"), Reply(text=report), Reply(text="DONE")]
