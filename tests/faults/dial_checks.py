@@ -68,12 +68,12 @@ def _events(project: str) -> list[p.Event]:
 def _told(events: list[p.Event]) -> list[str]:
     """What the journal shows: units that may not begin, retries for a refusal, tasks done without evidence."""
     found: list[str] = []
-    state, unit, asked = SessionState(), Unit(""), dict[str, str]()
+    state, unit, units, asked = SessionState(), Unit(""), dict[str, Unit](), dict[str, str]()
     for event in events:
         state.apply(event)
         match event:
             case p.CycleMoved(phase=CyclePhase.EXECUTING, task=task):
-                unit = Unit(task)
+                unit = units[task] = Unit(task)
                 if state.axes.permission_profile is PermissionProfile.RESTRICTED:
                     found.append(f"a unit of {task} was begun at profile restricted")
             case p.CallDecided(verdict=verdict, person=person, reason=reason):
@@ -83,21 +83,22 @@ def _told(events: list[p.Event]) -> list[str]:
                 unit.changed = True
             case p.TurnFinished(cycle=run, error=error) if run and error:
                 unit.error = error.code
-            case p.TaskVerified(task=task) if task == unit.task:
-                unit.verified = event.passed
+            case p.TaskVerified(task=task) if task in units:  # perhaps later, of an earlier unit
+                units[task].verified = event.passed
             case p.QuestionAsked(text=text) if text.startswith("is "):
                 asked[event.question] = text.split()[1]
-            case p.QuestionAnswered(question=question, choice=choice) if asked.get(question) == unit.task and choice:
-                unit.approved = choice == "y"
-            case p.TaskMoved(task=task, after=after, run=run) if run and after in FAILED and task == unit.task:
-                if unit.approved is False:
+            case p.QuestionAnswered(question=question, choice=choice) if choice and asked.get(question) in units:
+                units[asked[question]].approved = choice == "y"
+            case p.TaskMoved(task=task, after=after, run=run) if run and after in FAILED and task in units:
+                its = units[task]
+                if its.approved is False:
                     continue
-                if unit.refused and not unit.changed:
-                    found.append(f"{task} became {after} for a refusal: {unit.refused}")
-                elif unit.error and unit.verified is None:
-                    found.append(f"{task} became {after} for an error of the model: {unit.error}")
+                if its.refused and not its.changed:
+                    found.append(f"{task} became {after} for a refusal: {its.refused}")
+                elif its.error and its.verified is None:
+                    found.append(f"{task} became {after} for an error of the model: {its.error}")
             case p.TaskMoved(task=task, after=TaskStatus.DONE):
-                if not (task == unit.task and (unit.verified or unit.approved)):
+                if not (task in units and (units[task].verified or units[task].approved)):
                     found.append(f"{task} is done, and nothing shows it: {event.reason}")
             case p.CycleStopped(status=EndStatus.DONE) if event.left or event.failed:
                 found.append(f"a cycle ended as done with {event.left} left and {event.failed} failed")
