@@ -112,6 +112,16 @@ def test_a_command_runs_while_a_question_stands(quintet: Program, model: Model) 
     assert "def tokens" in (quintet.root / COUNT).read_text()
 
 
+def test_who_ends_the_input_at_a_question_leaves_and_can_come_back_to_it(quintet: Program, model: Model) -> None:
+    model(*EDIT)
+    terminal = quintet.plain()
+    terminal.types("rename it")
+    terminal.sees("[n] no")
+    terminal.child.sendeof()
+    assert terminal.leaves()[0] == 0
+    assert "def words" in (quintet.root / COUNT).read_text()
+
+
 def test_a_question_is_closed_by_an_interrupt_and_nothing_is_done(quintet: Program, model: Model) -> None:
     model(*EDIT)
     terminal = quintet.plain()

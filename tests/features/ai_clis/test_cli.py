@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.cycles import NOTE
-from tests.features.ai_clis.executing import put_on_path
+from tests.fake_clis.on_path import put_on_path
 from tests.surfaces.program import Program
 
 IMPLEMENT = "/implement --autonomous --permission-profile trusted"
