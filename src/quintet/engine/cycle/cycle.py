@@ -64,8 +64,8 @@ class CycleRun:
         self._health = HealthGate(context)
         context.began = context.core.clock.monotonic()
 
-    async def run(self, first: InputReceived) -> None:
-        """One stretch; how it ended is on record when this returns."""
+    async def run(self, first: InputReceived) -> Stop:
+        """One stretch; how it ended is on record when this returns, unless it did not even begin."""
         core = self._context.core
         try:
             await self._begin(first)
@@ -80,6 +80,7 @@ class CycleRun:
             rest = Stop(EndStatus.FAILED, f"{type(error).__name__}: {error}")
         if self._state.cycle and self._state.cycle.at_work:
             await run_to_end(self._stop(rest))
+        return rest
 
     @property
     def _state(self) -> SessionState:
