@@ -45,10 +45,10 @@ class UnitStep:
         attempt = context.tasks.units(task.id) + 1
         if landed := dials.reach(context.state, Boundary.UNIT_START):
             journal.post(*landed)
-        task = await context.move(task, S.RUNNING, f"unit {attempt}")
+        task = await run_to_end(context.move(task, S.RUNNING, f"unit {attempt}"))  # cut short, it is put back below
         place = {"attempt": attempt, "current": current, "total": total}
-        await journal.append(context.at(CyclePhase.EXECUTING, task, by=context.cycle.roles.executor, **place))
         try:
+            await journal.append(context.at(CyclePhase.EXECUTING, task, by=context.cycle.roles.executor, **place))
             result = await self._carried_out(task)
             rest = await run_to_end(self._settled(task, result))
         except asyncio.CancelledError:
