@@ -51,10 +51,10 @@ class UnitStep:
         attempt = context.tasks.units(task.id) + 1
         context.landed(dials.reach(context.state, Boundary.UNIT_START))
         by = context.cycle.roles.executor
-        task = await context.move(task, S.RUNNING, f"unit {attempt}")
+        task = await run_to_end(context.move(task, S.RUNNING, f"unit {attempt}"))  # cut short, it is put back below
         place = {"attempt": attempt, "current": current, "total": total}
-        await journal.append(context.at(CyclePhase.EXECUTING, task, by=by, **place, **_bounds(task)))
         try:
+            await journal.append(context.at(CyclePhase.EXECUTING, task, by=by, **place, **_bounds(task)))
             result = await self._carried_out(task, by)
             rest = await run_to_end(self._settled(task, by, result))
         except asyncio.CancelledError:
