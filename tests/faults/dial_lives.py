@@ -154,7 +154,7 @@ class Life:
         core = app.make_core(places, config.load(places, SETTINGS), model=model, person=self.person)
         await core.store.close()
         core.store = store = CountingRows(places.database, self.writes)
-        if store.newest() is None:
+        if not store.sessions():
             return await app._begin(core, Surface.RPC, INTERACTIVE.on(Surface.RPC), [], "", places)
         return await app._take_up(core, store, Surface.RPC, app.LATEST, False, [], "", places)
 
@@ -177,7 +177,7 @@ class Life:
         """Until nothing moves: it is over, held, or waits for somebody who is not there."""
         while True:
             state, waiting = session.state, session._core.store.inbox(session.id)
-            over = not state.busy and not state.turns.waiting
+            over = not state.busy and not state.turns.following
             if not waiting and (over or state.turns.paused or (state.questions and not self.person)):
                 return
             await asyncio.sleep(0.005)

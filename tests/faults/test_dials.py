@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from campaign_dials import run
 
-SEEDS = (2, 8, 10, 11, 202, 205, 206, 212, 213, 225)
+SEEDS = (2, 8, 10, 11, 201, 202, 205, 206, 212, 213, 225, 416)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -4,7 +4,6 @@ import pytest
 
 from quintet.domain.journal import protocol as p
 from tests.engine.cycles import statuses
-from tests.engine.task_places import todo
 from tests.scenarios.conftest import Everywhere
 from tests.scenarios.steps import Answer, Say
 
@@ -34,4 +33,4 @@ def test_a_plan_is_built_one_unit_at_a_time(everywhere: Everywhere) -> None:
 def test_a_plan_that_is_refused_waits_and_is_accepted_later(everywhere: Everywhere) -> None:
     told = everywhere(Say(f"/plan {TWO}"), Answer("n"), Say(AUTONOMOUS))
     for one in told.values():
-        assert todo(one.root) == ["done/verified/task-001.md", "done/verified/task-002.md"]
+        assert statuses(one.root) == {"task-001": "done", "task-002": "done"}

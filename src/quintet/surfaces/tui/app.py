@@ -57,6 +57,9 @@ async def run(context: TuiContext) -> int:
     return code or 0
 
 
+TYPED_KEYS = frozenset({"enter", "backspace", "space", "tab"})
+
+
 class TerminalUi(KeyedUi):
     def __init__(self, context: TuiContext) -> None:
         super().__init__(context)
@@ -147,13 +150,22 @@ class TerminalUi(KeyedUi):
         if first:
             await self.session.submit(p.Say(text=first))
 
-    def on_key(self, event: events.Key) -> None:
-        """Keys before there is a prompt are kept for it; later, keys that nothing else uses are typed there."""
-        if len(self.screen_stack) > 1:
-            return
-        if not self._takes_keys:
+    async def on_event(self, event: events.Event) -> None:
+        """What is typed before the prompt takes keys is kept for it, in its order."""
+        if isinstance(event, events.Key) and not event.is_forwarded and self._is_early(event):
             self._early.append(event)
-        elif event.is_printable and not (isinstance(self.focused, Scrollback) and self.focused.wants(event.key)):
+        else:
+            await super().on_event(event)
+
+    def _is_early(self, event: events.Key) -> bool:
+        typed = event.is_printable or event.key in TYPED_KEYS
+        return typed and not self._takes_keys and len(self.screen_stack) == 1
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys that nothing else uses are typed at the prompt."""
+        if len(self.screen_stack) > 1 or not self._takes_keys:
+            return
+        if event.is_printable and not (isinstance(self.focused, Scrollback) and self.focused.wants(event.key)):
             self.focus_prompt()
             self.post_message(events.Key(event.key, event.character))
 
