@@ -158,6 +158,7 @@ class ScreenSurface(SurfaceUnderTest):
         self.journal.rests(before)
 
     def interrupt(self) -> None:
+        self._tmux.sees("a", "running")  # the screen may be behind the journal
         self._tmux.type("a", "C-c")
 
     def kill(self) -> None:

@@ -167,9 +167,11 @@ class KeyedUi(App[int]):
 
     async def turn(self, word: str, value: str = "") -> None:
         """Turn a dial, to a value or to the one that comes next."""
-        value = value or self.dial_presses.next_value(self.state.axes, word)
+        # Before the screen was told of its session, what it shows is not where the dials stand.
+        axes = self.state.axes if self.state.session or not self.session else self.session.state.axes
+        value = value or self.dial_presses.next_value(axes, word)
         if submission := await self.submit(p.Say(text=f"/{word} {value}")):
-            self.dial_presses.pressed(self.state.axes, word, value, submission)
+            self.dial_presses.pressed(axes, word, value, submission)
 
     # ── what keys do
 
