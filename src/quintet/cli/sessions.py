@@ -5,6 +5,7 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 
 import msgspec
@@ -15,7 +16,6 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.trust import pieces
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.app.lookups import lives, needed, stored
-from quintet.app.task_lookups import tasks_here
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
@@ -28,6 +28,7 @@ from quintet.package import load
 from quintet.surfaces.tables import complain, say, say_json, say_table
 
 TITLE = 40
+TODO = os.path.join(".quintet", "todo")
 INDENT = "    "
 
 
@@ -40,6 +41,7 @@ def status(arguments: Namespace) -> int:
             row: SessionRow | None = needed(places).find_session(arguments.session)
         else:
             row = queries.foremost(rows.sessions(), lives) if rows else None
+        planned = os.path.isdir(os.path.join(places.root, TODO)) or bool(rows and rows.has_tasks())
     dials = loaded.settings.dials
     chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
     contained = sandbox.chosen(loaded.settings.sandbox.use)
@@ -53,7 +55,7 @@ def status(arguments: Namespace) -> int:
         trusted=loaded.trusted,
         sandbox=contained,
         loopback_open=sandbox.loopback_open(contained, loaded.settings.sandbox.loopback),
-        tasks=tasks_here(places)[0].tasks,
+        tasks=load("app.task_lookups:tasks_here")(places)[0].tasks if planned else (),
         findings=load("app.health_glance:glanced")(places, loaded.settings),
     )
     if loaded.trusted:

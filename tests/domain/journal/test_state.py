@@ -9,7 +9,7 @@ from quintet.domain.journal.cycle_state import from_record, recorded, with_roles
 from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.journal.session_summary import SessionSummary, summarise
 from quintet.domain.journal.state import SessionState, fold
-from quintet.domain.tasks.executors import CycleRoles
+from quintet.domain.tasks.roles import CycleRoles
 from quintet.domain.turn.messages import Role, Usage
 from tests.places import TESTS
 

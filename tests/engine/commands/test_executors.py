@@ -9,15 +9,8 @@ from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl,
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import fold
 from quintet.domain.settings.settings import CycleSettings
-from quintet.domain.tasks.executors import (
-    NATIVE,
-    Assignment,
-    CycleRoles,
-    Ended,
-    ExecutorPart,
-    ExecutorRole,
-    roles_in_use,
-)
+from quintet.domain.tasks.executors import Assignment, Ended, ExecutorPart
+from quintet.domain.tasks.roles import NATIVE, CycleRoles, ExecutorRole, roles_in_use
 from quintet.testing import FrozenClock, ScriptedExecutors, ScriptedModel
 from tests.engine.cycles import statuses, stretch
 from tests.engine.driving import Driver, drive

@@ -18,9 +18,9 @@ from quintet.domain.tasks.executors import (
     ExecutorFailure,
     ExecutorMessage,
     ExecutorPart,
-    ExecutorRole,
     Spent,
 )
+from quintet.domain.tasks.roles import ExecutorRole
 from quintet.domain.turn.messages import Usage
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.testing import HANG, FrozenClock, ScriptedExecutors, ScriptedModel

@@ -11,7 +11,8 @@ from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import SandboxSettings, Settings
-from quintet.domain.tasks.executors import Assignment, Ended, ExecutorPart, ExecutorRole
+from quintet.domain.tasks.executors import Assignment, Ended, ExecutorPart
+from quintet.domain.tasks.roles import ExecutorRole
 from quintet.features.ai_clis.settings import ExecutorSettings
 from quintet.features.ai_clis.wiring import make_executors
 

@@ -26,10 +26,10 @@ from quintet.domain.tasks.executors import (
     ExecutorFailure,
     ExecutorMessage,
     ExecutorPart,
-    ExecutorRole,
     Printed,
     Spent,
 )
+from quintet.domain.tasks.roles import ExecutorRole
 from quintet.domain.turn.messages import Usage
 from quintet.features.ai_clis.acp import AcpAgent
 from quintet.features.ai_clis.claude import Claude

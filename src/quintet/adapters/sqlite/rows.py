@@ -128,6 +128,9 @@ class Rows:
         """The questions that nobody has answered: each one's id, its text and its session, oldest first."""
         return [(str(id), str(text), str(session)) for id, text, session in self._all("open_questions")]
 
+    def has_tasks(self) -> bool:
+        return bool(self._value("any_task"))
+
     def project_cost(self) -> float:
         """What all sessions spent together; what forks share counts once."""
         return float(self._value("project_cost"))

@@ -8,7 +8,6 @@ from shutil import which
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.git.git_folders import git_folders
-from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.adapters.sqlite.database import clear_errors, connect_to_read
 from quintet.adapters.sqlite.rows import Rows
 from quintet.adapters.sqlite.task_rows import TaskRows
@@ -19,6 +18,7 @@ from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.drift import Scan, scan
 from quintet.domain.tasks.health import Finding, OwnPrompts
 from quintet.domain.turn.tool_spec import MachinePart
+from quintet.package import load
 
 # What git leaves in its folder while it is in the middle of something.
 _UNFINISHED = {
@@ -96,7 +96,7 @@ class ProjectHealth:
         return found[0] if found else ""
 
     def missing_programs(self, line: str) -> list[str]:
-        script = BashGrammar().parse(line)
+        script = load("adapters.shell_grammar.parse:BashGrammar")().parse(line)  # few tasks have such a line
         words = [command.words[0] for command in script.commands if command.words]
         names = dict.fromkeys(word.text for word in words if not word.dynamic and not word.glob)
         own = {span.name for span in script.spans}

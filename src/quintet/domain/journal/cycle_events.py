@@ -10,7 +10,8 @@ from msgspec import UNSET, Struct, UnsetType
 from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import ExecutorFailure, ExecutorRole
+from quintet.domain.tasks.executors import ExecutorFailure
+from quintet.domain.tasks.roles import ExecutorRole
 from quintet.domain.tasks.task import TaskStatus
 from quintet.domain.turn.messages import EndStatus, Usage
 

@@ -13,7 +13,7 @@ from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.journal.turn_state import skipped_call
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import CycleRoles
+from quintet.domain.tasks.roles import CycleRoles
 from quintet.domain.turn.messages import Usage
 
 MOST_SAID = 500  # characters of what a unit ended with

@@ -9,7 +9,8 @@ from quintet.domain.base.wording import counted
 from quintet.domain.journal import cycle_events as c
 from quintet.domain.journal.cycle_events import TaskMoved
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import NATIVE, with_name
+from quintet.domain.tasks.executors import with_name
+from quintet.domain.tasks.roles import NATIVE
 from quintet.domain.tasks.task import TaskStatus
 
 MOST_FINDINGS = 12  # lines

@@ -11,7 +11,7 @@ from quintet.domain.agents.run import RunMetadata
 from quintet.domain.dials.axes import INTERACTIVE, Axes
 from quintet.domain.dials.transitions import Transition
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import CycleRoles
+from quintet.domain.tasks.roles import CycleRoles
 from quintet.domain.turn.messages import Usage
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from quintet.domain.journal.session_summary import SessionStatus
 from quintet.domain.journal.turn_state import CallState, TurnState
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.rules import Rule
-from quintet.domain.tasks.executors import ROLE_NAMES, CycleRoles
+from quintet.domain.tasks.roles import ROLE_NAMES, CycleRoles
 from quintet.domain.turn import compression, swe_phases
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.messages import Usage

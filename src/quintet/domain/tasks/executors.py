@@ -19,38 +19,14 @@ from msgspec import Struct
 from quintet.domain.base.retry import RetryPolicy
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Grant
-from quintet.domain.settings.settings import CycleSettings, RetrySettings
+from quintet.domain.settings.settings import RetrySettings
+from quintet.domain.tasks.roles import ExecutorRole
 from quintet.domain.turn.messages import Usage
 
-NATIVE = "native"
 STARTING = "executor"  # the call that starts one, as the gate and the journal name it
 AI_CLIS = ("codex", "claude", "gemini")
 ACP = "acp:"  # before the command line of any agent that speaks the Agent Client Protocol
 KEPT_LINES = 5_000  # of what an executor prints, the most that is held in memory at once
-
-
-class ExecutorRole(StrEnum):
-    PLAN = "plan"
-    EXECUTE = "execute"
-    VERIFY = "verify"
-
-
-class CycleRoles(Struct, frozen=True):
-    """Who does what: native, or an AI CLI."""
-
-    planner: str = ""
-    executor: str = ""
-    verifier: str = ""
-
-
-ROLE_NAMES = {ExecutorRole.PLAN: "planner", ExecutorRole.EXECUTE: "executor", ExecutorRole.VERIFY: "verifier"}
-
-
-def roles_in_use(chosen: CycleRoles, settings: CycleSettings) -> CycleRoles:
-    """What is chosen for the session goes before the settings; who plans verifies, unless another is named."""
-    planner = chosen.planner or settings.planner or NATIVE
-    executor = chosen.executor or settings.executor or NATIVE
-    return CycleRoles(planner, executor, chosen.verifier or settings.verifier or planner)
 
 
 class ExecutorFailure(StrEnum):

@@ -13,8 +13,8 @@ from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.protocol import Choice, DialsTurned, Event, QuestionAnswered, QuestionAsked, RunResumed
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.answers import NO
-from quintet.domain.tasks.executors import NATIVE, roles_in_use
 from quintet.domain.tasks.request_split import file_named, is_several, names_a_page
+from quintet.domain.tasks.roles import NATIVE, roles_in_use
 from quintet.domain.turn.reports import Order
 from quintet.engine.commands.dials import flag_changes, scope_in, turn_dials
 from quintet.engine.commands.work import begin_work

@@ -13,15 +13,8 @@ from quintet.domain.base.wording import did_you_mean
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import ExecutorChosen
 from quintet.domain.journal.state import SessionState
-from quintet.domain.tasks.executors import (
-    ACP,
-    NATIVE,
-    ROLE_NAMES,
-    Availability,
-    CycleRoles,
-    ExecutorRole,
-    roles_in_use,
-)
+from quintet.domain.tasks.executors import ACP, Availability
+from quintet.domain.tasks.roles import NATIVE, ROLE_NAMES, CycleRoles, ExecutorRole, roles_in_use
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
 from quintet.engine.session.core import Core
 

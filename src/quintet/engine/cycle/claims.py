@@ -7,7 +7,7 @@ import contextlib
 
 from quintet.domain.base.errors import QuintetError, TaskTaken
 from quintet.domain.journal.protocol import Interrupt, Submitted
-from quintet.domain.tasks.executors import NATIVE
+from quintet.domain.tasks.roles import NATIVE
 from quintet.domain.tasks.task import Task
 from quintet.domain.turn.context import DEFAULT_WINDOW, percent_used
 from quintet.engine.session.core import Core

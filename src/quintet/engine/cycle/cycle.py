@@ -33,8 +33,8 @@ from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Step, Stop, Verify, next_step
 from quintet.domain.tasks.cycle_phases import TERMINAL, CyclePhase
-from quintet.domain.tasks.executors import NATIVE, roles_in_use
 from quintet.domain.tasks.page import new_tasks, read_pages, write_page
+from quintet.domain.tasks.roles import NATIVE, roles_in_use
 from quintet.domain.tasks.task import Approval, Task, TaskMove, TaskStatus
 from quintet.domain.tasks.verdicts import VerifyOutcome
 from quintet.domain.turn.messages import EndStatus

@@ -21,8 +21,8 @@ from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.brief import NOTHING_YET, brief
 from quintet.domain.tasks.cycle import Stop, is_kept_back
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import request_of
+from quintet.domain.tasks.roles import NATIVE, ExecutorRole
 from quintet.domain.tasks.task import Approval, Mutation, Risk, Task, TaskStatus
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.cycle.context import CycleContext, rest_after, run_to_end

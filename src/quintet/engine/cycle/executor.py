@@ -33,10 +33,10 @@ from quintet.domain.tasks.executors import (
     ExecutorFailure,
     ExecutorMessage,
     ExecutorPart,
-    ExecutorRole,
     Printed,
     Spent,
 )
+from quintet.domain.tasks.roles import ExecutorRole
 from quintet.domain.turn.messages import ToolCall, Usage
 from quintet.domain.turn.skipped import held_up
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch

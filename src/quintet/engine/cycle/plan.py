@@ -15,8 +15,8 @@ from quintet.domain.journal.cycle_events import PlannedTask
 from quintet.domain.journal.protocol import PlanMade
 from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import new_tasks, pages_in, read_pages, write_page
+from quintet.domain.tasks.roles import NATIVE, ExecutorRole
 from quintet.domain.turn.corrections import asks_back
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order

@@ -11,8 +11,8 @@ from msgspec import Struct, json
 from quintet.domain.journal.cycle_state import CycleUnit
 from quintet.domain.tasks.brief import brief
 from quintet.domain.tasks.cycle import Stop
-from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import request_of
+from quintet.domain.tasks.roles import NATIVE, ExecutorRole
 from quintet.domain.tasks.task import Task
 from quintet.domain.tasks.verdicts import DoneEvidence, VerifyOutcome, files_named, unchecked, verdict
 from quintet.domain.turn import delivery

@@ -23,7 +23,7 @@ from quintet.domain.journal.protocol import (
     ModelRequested,
     Recorded,
 )
-from quintet.domain.tasks.executors import ExecutorRole
+from quintet.domain.tasks.roles import ExecutorRole
 from quintet.domain.turn.messages import Usage
 from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity
 

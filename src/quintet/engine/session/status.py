@@ -18,10 +18,10 @@ from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.board import by_status
 from quintet.domain.tasks.cycle_phases import TERMINAL
 from quintet.domain.tasks.cycle_phases import WORDS as PHASE_WORDS
-from quintet.domain.tasks.executors import CycleRoles, roles_in_use
 from quintet.domain.tasks.health import Finding, by_severity
 from quintet.domain.tasks.limits import LimitUse, limit_uses, limit_words
 from quintet.domain.tasks.order import next_task
+from quintet.domain.tasks.roles import CycleRoles, roles_in_use
 from quintet.domain.tasks.task import Task
 from quintet.domain.turn.messages import Usage
 from quintet.engine.session.queries import status_of

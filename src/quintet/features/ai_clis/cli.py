@@ -12,7 +12,8 @@ from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.cli.parsing import lookup
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.tasks.executors import NATIVE, Availability
+from quintet.domain.tasks.executors import Availability
+from quintet.domain.tasks.roles import NATIVE
 from quintet.features.ai_clis.wiring import make_executors
 from quintet.surfaces.tables import say, say_json, say_table
 

@@ -14,8 +14,9 @@ from quintet.adapters.processes.host_programs import program
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.settings.settings import Settings
-from quintet.domain.tasks.executors import ACP, AI_CLIS, NATIVE, ExecutorFailure
+from quintet.domain.tasks.executors import ACP, AI_CLIS, ExecutorFailure
 from quintet.domain.tasks.health import Finding, HealthScope, Severity
+from quintet.domain.tasks.roles import NATIVE
 from quintet.features.ai_clis.acp import AcpAgent
 from quintet.features.ai_clis.claude import Claude
 from quintet.features.ai_clis.codex import Codex

@@ -107,3 +107,6 @@ DELETE FROM questions WHERE session = ?
 
 -- name: purge_session
 DELETE FROM sessions WHERE id = ?
+
+-- name: any_task
+SELECT EXISTS (SELECT 1 FROM tasks)

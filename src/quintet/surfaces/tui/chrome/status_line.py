@@ -15,7 +15,7 @@ from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.cycle_phases import WORDS as PHASE_WORDS
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.executors import NATIVE
+from quintet.domain.tasks.roles import NATIVE
 from quintet.domain.turn import context
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import clean
