@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from importlib import import_module
+from time import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +12,34 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 INSTALLED = "site-packages" in FOLDER  # not a source tree that somebody works on
+STARTED = time()
+
+
+def _identity() -> tuple[int, int]:
+    """Which file this one is; another after an upgrade."""
+    try:
+        own = os.stat(__file__)
+    except OSError:
+        return 0, 0
+    return own.st_ino, own.st_mtime_ns
+
+
+_OWN = _identity()
+
+
+def changed_since_start() -> str:
+    """A file of Quintet's own that is another than when this process began; empty if there is none."""
+    if _identity() != _OWN:
+        return FOLDER
+    for folder, below, names in os.walk(FOLDER):
+        below[:] = [name for name in below if name != "__pycache__"]
+        for name in names:
+            try:
+                if os.stat(path := os.path.join(folder, name)).st_mtime > STARTED:
+                    return path
+            except OSError:
+                continue
+    return ""
 
 
 def load(name: str, package: str = "quintet") -> Any:

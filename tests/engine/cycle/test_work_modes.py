@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from quintet import package
 from quintet.domain.dials.axes import AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.testing import ScriptedModel, call
@@ -346,3 +347,14 @@ def test_restricted_for_the_next_unit_alone_is_looked_at_before_that_unit_begins
         assert end.status == "blocked" and "profile restricted" in end.reason and units(driver) == []
 
     drive(repo, script, rules(), axes=NORMAL)
+
+
+def test_s3_3_5_no_unit_begins_once_quintets_own_files_have_changed(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upgrade in the middle of a run: what is loaded later would be of another version."""
+    added(repo, creates("one"))
+    monkeypatch.setattr(package, "STARTED", 0.0)
+    _, end = run(repo, "/implement", settings={"repair.auto_transition": "auto"})
+    assert end.status == "blocked" and "Quintet's own files have changed" in end.reason
+    assert statuses(repo) == {"one": "todo"}

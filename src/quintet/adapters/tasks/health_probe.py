@@ -18,7 +18,7 @@ from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.drift import Scan, scan
 from quintet.domain.tasks.health import Finding, OwnPrompts
 from quintet.domain.turn.tool_spec import MachinePart
-from quintet.package import load
+from quintet.package import FOLDER, changed_since_start, load
 
 # What git leaves in its folder while it is in the middle of something.
 _UNFINISHED = {
@@ -94,6 +94,11 @@ class ProjectHealth:
             return ""
         found = [doing for name, doing in _UNFINISHED.items() if os.path.exists(os.path.join(folders.own, name))]
         return found[0] if found else ""
+
+    def changed_code(self) -> str:
+        """Where the project is Quintet's own source tree, that is the work itself."""
+        own = os.path.join(os.path.realpath(self._places.root), "")
+        return "" if FOLDER.startswith(own) else changed_since_start()
 
     def missing_programs(self, line: str) -> list[str]:
         script = load("adapters.shell_grammar.parse:BashGrammar")().parse(line)  # few tasks have such a line

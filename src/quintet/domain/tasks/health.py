@@ -93,5 +93,8 @@ class HealthProbe(Protocol):
 
     def own_prompts(self) -> OwnPrompts: ...
 
+    def changed_code(self) -> str:
+        """A file of Quintet's own that has changed since this process began; empty if none has."""
+
     def missing_programs(self, line: str) -> list[str]:
         """The programs of a shell line that are not to be found here."""

@@ -33,7 +33,7 @@ class Look:
 
     def health(self, *, thorough: bool = False) -> list[Finding]:
         """Everything that is wrong, errors first."""
-        around = [*self._parts(), *self._prompts(), *self._probe.of_features(thorough)]
+        around = [*self._runtime(), *self._parts(), *self._prompts(), *self._probe.of_features(thorough)]
         return self._found(around, thorough)
 
     def glance(self) -> list[Finding]:
@@ -94,6 +94,12 @@ class Look:
             problem = f"git is in the middle of a {doing}"
             advice = f"Finish it or take it back (git {doing} --abort), then go on."
             yield Finding("GIT_UNFINISHED", E, PROJECT, doing, problem, advice)
+
+    def _runtime(self) -> Iterator[Finding]:
+        if path := self._probe.changed_code():
+            problem = f"Quintet's own files have changed since this process began: {path}"
+            advice = "Leave and come back with `quintet --resume`, so that all of it is of one version."
+            yield Finding("RUNTIME_DRIFT", E, MACHINE, path, problem, advice)
 
     def _parts(self) -> Iterator[Finding]:
         *programs, sandbox = self._probe.parts()
