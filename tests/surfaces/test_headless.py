@@ -458,3 +458,7 @@ def test_a_result_without_skipped_calls_says_so(quintet: Program, model: Model) 
     model(Reply(text="Two."))
     assert quintet.run("-p", "how many?", "--output-format", "json").clean(0).json()["skipped"] == []
     assert "could approve" not in quintet.run("status").clean(0).out
+
+
+def test_s3_12_5_a_fresh_install_answers_to_ping(quintet: Program) -> None:
+    assert quintet.run("--print", "ping").clean(0).out == "pong\n"

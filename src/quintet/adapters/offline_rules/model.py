@@ -25,6 +25,7 @@ from quintet.domain.turn.tool_menu import toolsets_of
 HOME = "swe"  # the toolset most of the work is done in
 MENU = "menu_enter"
 _SMALL_WORDS = SMALL_WORDS | {"all", "is", "it", "me", "my", "please", "this", "you"}
+PING = "ping"  # whether everything is put together rightly
 
 
 class Done(Struct, frozen=True):
@@ -64,6 +65,8 @@ class OfflineRules:
         if request.purpose == "plan":
             planned = plan(said)
             return SayStep(self._cannot(said), done=False) if planned is None else SayStep(planned)
+        if said.strip().lower() == PING:
+            return SayStep("pong")
         intents = parse(said)
         if intents is None:
             return SayStep(self._cannot(said), done=False)
