@@ -22,7 +22,7 @@ from quintet.domain.permission.rules import Rule
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.dialogs.ask import SETTLE_SECONDS, AskScreen
-from quintet.surfaces.tui.prompt.prompt import PromptArea
+from quintet.surfaces.tui.prompt.prompt_area import PromptArea
 from quintet.testing import ScriptedModel
 from tests.surfaces.program import Program
 from tests.surfaces.tui.watching import Person, watch

@@ -16,6 +16,7 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.state_files import InputHistory
 from quintet.adapters.git.repository import branch
 from quintet.adapters.models.discovery import found_here
+from quintet.adapters.processes.editor import edited
 from quintet.adapters.processes.system import process_start
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
@@ -119,6 +120,7 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> PromptSo
         agents=lambda: _agents(places),
         fork=lambda session: fork(path, session),
         setup=cast(ModelSetup, Late("app.model_setup:LocalModelSetup", places)),
+        edited=edited,
     )
 
 

@@ -19,8 +19,12 @@ from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
 KEY = "key "  # before the name of an action; anything else is a command's usage
 PROMPT_KEYS = (
     ("Enter", "send"),
-    ("Shift+Enter, Alt+Enter, Ctrl+J", "a new line"),
+    ("Shift+Enter, Alt+Enter, Ctrl+J, \\ Enter", "insert a newline"),
     ("@  /  !", "a file, a command, a shell line of your own"),
+    ("Up", "past inputs; while something is queued: change it, or drop it with Ctrl+X"),
+    ("Ctrl+_", "undo; Ctrl+Shift+Z or Alt+Z redoes"),
+    ("Ctrl+K, Ctrl+U, Ctrl+W, Alt+D, Alt+Backspace", "kill to the line's end or beginning, a word back or ahead"),
+    ("Ctrl+Y, Alt+Y", "yank what was killed; then what was killed before it"),
     ("Esc", "close what is open, or interrupt; twice on an empty prompt: rewind"),
     ("Tab", "to the transcript and back; there Enter or Space opens a fold"),
 )
