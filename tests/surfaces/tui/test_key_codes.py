@@ -38,7 +38,7 @@ Listening().run()
 """
 
 # The key, as kitty's protocol writes it, as xterm does with modifyOtherKeys, and as the Linux console does.
-# Where a console cannot tell a key from another, what it writes instead is the other key's.
+# Nothing stands where a console cannot tell a key from another.
 KEYS: list[tuple[str, str, str, str]] = [
     ("a", "\x1b[97;1;97u", "a", "a"),
     ("A", "\x1b[97;2;65u", "A", "A"),
