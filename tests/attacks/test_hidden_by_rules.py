@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+from quintet.adapters.tasks.drafts import TaskInput
+from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.engine.checkpoints.rewind import HIDDEN, UNSURE
 from quintet.testing import call
 from tests.engine.checkpoints.test_rewind import replies
@@ -85,3 +87,20 @@ def test_a_new_rule_that_uncovers_does_not_make_an_old_file_new(repo: Path) -> N
         assert not (repo / "sub/.gitignore").exists() and not (repo / "sub/new").exists()
 
     drive(repo, script, replies([call("bash", command="echo '!*.log' > sub/.gitignore; touch sub/new")]))
+
+
+def test_a_draft_saved_meanwhile_is_nothing_to_name(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        drafts = TaskInput(TaskFolder(str(repo), ""), str(repo.parent / "mark"))
+        await driver.turn("one")
+        drafts.save("half a thought")
+        await driver.turn("two")
+        assert lacking(await driver.command("/rewind 1")) == {}
+        with open(repo / ".quintet/.gitignore", "a") as rules:
+            rules.write("*.sh\n")
+        (repo / ".quintet/late.sh").write_text("")
+        assert lacking(await driver.command("/rewind 1")) == {".quintet/": HIDDEN}
+        await driver.command("/rewind 1 files")
+        assert drafts.restore() == "half a thought" and not (repo / "seen").exists()
+
+    drive(repo, script, replies([call("bash", command="touch seen")], [call("bash", command="touch more")]))

@@ -17,12 +17,14 @@ from textual.events import Key, Paste
 from quintet.app.open import open_session
 from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, Surface, WorkMode
+from quintet.domain.input.provenance import TextSource
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.rules import Rule
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.dialogs.ask import SETTLE_SECONDS, AskScreen
-from quintet.surfaces.tui.prompt.prompt import PromptArea
+from quintet.surfaces.tui.key_codes import Burst
+from quintet.surfaces.tui.prompt.prompt_area import PromptArea
 from quintet.testing import ScriptedModel
 from tests.surfaces.program import Program
 from tests.surfaces.tui.watching import Person, watch
@@ -414,8 +416,33 @@ async def words_of_a_folded_paste(person: Person, hands: Hands, line: str) -> No
     await hands.types(folded)
 
 
+async def pasted_killed_and_yanked(person: Person, hands: Hands, line: str) -> None:
+    await hands.pastes(line)
+    await person.press("ctrl+u", "ctrl+y")
+
+
+async def in_one_piece(person: Person, hands: Hands, line: str) -> None:
+    hands.area.post_message(Burst(line))
+    await person.settles()
+
+
+async def edited_in_another_program(person: Person, hands: Hands, line: str) -> None:
+    await hands.types(line[:-1])
+    person.ui.prompt.give_back(line, TextSource.EDITED)
+
+
+async def continued(person: Person, hands: Hands, line: str) -> None:
+    await hands.pastes(f"{line} \\")
+    await person.press("enter")
+    await hands.types("x")
+
+
 WAYS = [
     pasted,
+    pasted_killed_and_yanked,
+    in_one_piece,
+    edited_in_another_program,
+    continued,
     pasted_in_part,
     rapid,
     rapid_after_a_paste_that_was_marked,
@@ -426,6 +453,16 @@ WAYS = [
     deleted_and_undone,
     words_of_a_folded_paste,
 ]
+
+
+def test_what_vi_keys_put_is_confirmed_first(repo: Path, canary: Path) -> None:
+    async def script(person: Person, hands: Hands) -> None:
+        await hands.pastes(f"!touch {canary}")
+        await person.press("escape", "d", "d", "p", "k", "d", "d", "enter")
+        await hands.answers("n")
+        assert not canary.exists()
+
+    screen(repo, script, settings={"prompt.keys": "vi"})
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)

@@ -166,6 +166,21 @@ def test_ctrl_c_interrupts_the_turn_and_the_session_goes_on(quintet: Program, mo
     assert [event["partial"] for event in quintet.events("model_replied")] == [True, False]
 
 
+def test_ctrl_c_holds_what_is_queued_and_lists_it(quintet: Program, model: Model) -> None:
+    model(stuck_after("Half an ans"), Reply(text="To the second."), Reply(text="To the third."))
+    terminal = quintet.plain()
+    terminal.types("first")
+    terminal.sees("Half an ans")
+    terminal.types("second")
+    terminal.types("third")
+    terminal.types("/queued")
+    terminal.sees("1  second", "2  third")
+    terminal.interrupts()
+    terminal.sees("held     2 queued inputs", "1  second  held", "2  third   held", "/queued run", "› ")
+    terminal.types("/queued run")
+    terminal.sees("To the second.", "To the third.", "› ")
+
+
 def test_ctrl_c_ends_the_command_that_runs(quintet: Program) -> None:
     os.mkfifo(quintet.root / "ready")
     long = a_while()

@@ -15,6 +15,7 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.state_files import InputHistory
 from quintet.adapters.git.repository import branch
 from quintet.adapters.models.discovery import found_here
+from quintet.adapters.processes.editor import edited
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.file import UserSettings
@@ -95,6 +96,7 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> PromptSo
         agents=lambda: _agents(places),
         fork=lambda session: fork(path, session),
         setup=cast(ModelSetup, Late("app.model_setup:LocalModelSetup", places)),
+        edited=edited,
     )
 
 

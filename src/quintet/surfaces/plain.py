@@ -28,6 +28,7 @@ from quintet.domain.journal.describe import Line, RepeatFilter, describe, questi
 from quintet.domain.journal.input_outcome import InputWatch
 from quintet.domain.journal.session_summary import AT_WORK
 from quintet.domain.turn.messages import Role
+from quintet.engine.commands.queued import listing
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 from quintet.surfaces.terminal import forget_input, lines_of_input, on_signals
@@ -173,10 +174,13 @@ class Plain:
             lines += [Line(f"{mark}{visible(text)}", "dim") for text in message.text.splitlines()[:RECAP_LINES]]
         if state.turns.interrupted:
             lines.append(Line("the last turn was interrupted; /resume goes on with it", "warning"))
-        self._out.print(lines)
+        self._out.print([*lines, *self._queued()])
         for asked in state.questions.values():
             self._question = asked
             self._out.print(question(asked))
+
+    def _queued(self) -> list[Line]:
+        return [Line(f"  {visible(line)}", "dim") for line in listing(self._session.state)]
 
     # ── in
 
@@ -273,6 +277,12 @@ class Plain:
                 self._left.set()
             case p.CycleBegan() | p.CycleResumed():  # also one that an answer began, which is no input of its own
                 self._begun(event.submission)
+            case p.InputsHeld():  # nothing is waited for that waits itself
+                for submission in event.submissions:
+                    self._inputs.pop(submission, None)
+            case p.InputsReleased():
+                for waiting in self._session.state.turns.waiting:
+                    self._begun(waiting.submission)
         self._show(recorded)
         self._turn.apply(event)
         self._see(event)
@@ -302,6 +312,8 @@ class Plain:
         match event:
             case p.TurnFinished() if event.answer != turn.said and not turn.step:  # of a shell line, or of `complete`
                 self._out.print([Line(visible(line)) for line in event.answer.splitlines()])
+            case p.InputsHeld():
+                self._out.print(self._queued())
             case p.DialsTurned():
                 self._title(event.after)
 

@@ -13,7 +13,7 @@ from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.rules import Rule
 from quintet.domain.turn.tool_spec import Touch
 
-TYPED, PASTED, PREFILLED, RECALLED = TextSource
+TYPED, PASTED, PREFILLED, RECALLED, EDITED = TextSource
 
 
 def after(*changes: tuple[str, TextSource]) -> Provenance:

@@ -12,6 +12,7 @@ from quintet.domain.input.slash_line import (
     format_command,
     format_own_call,
     hints,
+    meant,
     own_call,
     parse,
     words_of,
@@ -167,3 +168,23 @@ def test_nothing_is_offered_for_what_is_no_command(text: str) -> None:
 
 def test_words_come_from_the_usage() -> None:
     assert [words_of(one.usage) for one in TABLE] == [("chat", "plan", "build"), ("auto",), (), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered", "index"),
+    [
+        ("/mode", ("/mode ", "/model", "/model-mode "), 0),  # the very one
+        ("/mod", ("/mode ", "/model"), None),  # several begin so
+        ("/stat", ("/status",), 0),
+        ("/stp", ("/stop",), None),  # a guess
+        ("/atu", ("/status",), None),  # in the middle of it
+        ("/mode b", ("/mode build",), 0),
+        ("/mode ", ("/mode chat", "/mode plan"), None),
+        ("1", ("1", "10"), 0),
+        ("/x", (), None),
+    ],
+)
+def test_enter_means_the_one_that_is_typed_or_the_only_one_begun(
+    typed: str, offered: tuple[str, ...], index: int | None
+) -> None:
+    assert meant(typed, offered) == index

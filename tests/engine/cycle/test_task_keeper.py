@@ -137,6 +137,21 @@ def test_task_files_stay_out_of_the_projects_history(repo: Path) -> None:
     assert (repo / ".quintet" / ".gitignore").read_text() == "mine\ntodo/\ntask.md\n"
 
 
+@pytest.mark.parametrize("there", ["", "todo/\ntask.md\n"], ids=["none", "of an earlier version"])
+def test_git_status_does_not_show_the_folder_unless_there_is_something_of_the_users_in_it(
+    repo: Path, there: str
+) -> None:
+    if there:
+        (repo / ".quintet").mkdir()
+        (repo / ".quintet" / ".gitignore").write_text(there)
+    TaskInput(TaskFolder(str(repo), ""), str(repo.parent / "mark")).save("half a thought")
+    status = ("git", "status", "--short", "-uall")
+    assert subprocess.run(status, cwd=repo, capture_output=True, text=True).stdout == ""
+    (repo / ".quintet" / "settings.toml").write_text("")
+    seen = subprocess.run(status, cwd=repo, capture_output=True, text=True).stdout
+    assert seen == "?? .quintet/settings.toml\n"
+
+
 def test_a_cancelled_tasks_file_goes_to_its_run(repo: Path) -> None:
     async def work(keeper: TaskKeeper) -> None:
         await keeper.add([page("t1"), page("t2")], Axes())

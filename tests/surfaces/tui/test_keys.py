@@ -4,14 +4,16 @@ import math
 from pathlib import Path
 
 import pytest
-from textual.events import Paste
+from textual.events import Key, Paste
 
 from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.settings.screen import KeySettings, keys_of, taken_twice
 from quintet.domain.settings.settings import Settings
-from quintet.surfaces.tui.prompt.prompt import PromptArea
+from quintet.surfaces.tui.prompt.prompt_area import PromptArea
+from quintet.surfaces.tui.prompt.queue_view import QueueView
 from quintet.testing import ScriptedModel
+from tests.engine.turn.test_turn_runner import Waiting
 from tests.surfaces.tui.watching import Person, watch
 
 
@@ -183,8 +185,6 @@ def test_ctrl_c_clears_what_is_typed_then_says_how_to_leave_then_leaves(repo: Pa
 
 
 def test_s3_8_5_the_header_of_an_autonomous_run_is_badge_and_project(repo: Path) -> None:
-    from tests.engine.turn.test_turn_runner import Waiting
-
     model = Waiting()
 
     async def script(person: Person) -> None:
@@ -227,5 +227,146 @@ def test_a_picture_dropped_on_the_prompt_is_shown_to_the_model_and_one_in_a_fold
         assert shown.count("not shown to the model: ") == 1
         assert [len(message.images) for message in model.requests[0].messages[-1:]] == [1]
         assert not any(message.images for message in model.requests[1].messages[-1:])
+
+    watch(repo, script, model=model)
+
+
+@pytest.mark.parametrize(
+    ("keys", "leaves"),
+    [
+        (("ctrl+c", "ctrl+c"), True),
+        (("ctrl+c", "left", "ctrl+c"), False),  # not in a row
+        (("ctrl+c", "a", "backspace", "ctrl+c"), False),
+        (("a", "ctrl+c", "ctrl+c"), False),  # the first cleared a text
+        (("a", "ctrl+c", "b", "ctrl+c"), False),
+        (("a", "ctrl+c", "ctrl+c", "ctrl+c"), True),
+    ],
+)
+def test_s4_ctrl_c_leaves_when_pressed_twice_in_a_row_on_an_empty_prompt(
+    repo: Path, keys: tuple[str, ...], leaves: bool
+) -> None:
+    async def script(person: Person) -> None:
+        for key in keys:
+            person.ui._pressed = dict.fromkeys(person.ui._pressed, math.inf)  # this moment, however slow the machine is
+            await person.press(key)
+        assert person.ui.is_running is not leaves
+        assert leaves or person.ui.typed == ""
+
+    watch(repo, script)
+
+
+@pytest.mark.parametrize("there", ["click", "tab"])
+def test_what_is_typed_at_the_transcript_goes_to_the_prompt_with_its_spaces(repo: Path, there: str) -> None:
+    async def script(person: Person) -> None:
+        await person.type("hello")
+        await person.rests()
+        if there == "click":
+            await person.pilot.click(person.scrollback, offset=(4, 1))
+        else:
+            await person.press("tab")
+            assert person.scrollback.has_focus
+        text = "just do it, in one" if there == "click" else "one two three four"
+        for char in text:
+            person.ui.post_message(Key("space" if char == " " else char, char))
+        await person.settles()
+        assert person.ui.typed == text
+
+    watch(repo, script)
+
+
+# ── what is queued
+
+
+async def queue(person: Person, model: Waiting, *inputs: str) -> None:
+    await person.type("go")
+    await model.begun.wait()
+    for text in inputs:
+        await person.type(text)
+    await person.wait(lambda: len(person.ui.state.turns.waiting) == len(inputs), "the queue")
+    await person.settles()
+
+
+def shown(person: Person) -> list[str]:
+    return [" ".join(words.split()) for words, _ in person.ui.prompt.query_one(QueueView).rows()]
+
+
+def waiting(person: Person) -> list[str]:
+    return [one.text for one in person.ui.state.turns.waiting]
+
+
+FIVE = tuple(f"input {number}" for number in range(1, 6))
+
+
+def test_of_five_queued_the_third_is_dropped_the_fourth_changed_and_esc_starts_none(repo: Path) -> None:
+    model = Waiting()
+
+    async def script(person: Person) -> None:
+        await queue(person, model, *FIVE)
+        assert shown(person) == [*(f"{n} input {n}" for n in range(1, 5)), "… 1 more"]
+        assert "5 queued" in person.status
+        await person.press("up", "up", "up")
+        assert person.ui.typed == "input 3"
+        assert shown(person)[:1] == ["1 input 1"] and "› 3 input 3" in shown(person)
+        await person.press("ctrl+x")
+        await person.wait(lambda: len(waiting(person)) == 4, "one less")
+        await person.press("up", "up", *" changed", "enter")
+        await person.wait(lambda: "input 4 changed" in waiting(person), "the change")
+        assert waiting(person) == ["input 1", "input 2", "input 4 changed", "input 5"]
+        assert person.ui.typed == ""
+        await person.press("escape")
+        await person.wait(lambda: not person.ui.state.busy, "the end")
+        await person.settles()
+        assert len(person.ui.state.turns.held) == 4
+        assert shown(person)[:2] == ["1 held input 1", "2 held input 2"]
+        assert person.ui.state.turns.count == 1
+        assert not person.ui.state.turns.open
+        model.go.set()
+        await person.type("/queued run")
+        await person.rests()
+        assert [words for words in person.transcript if words.startswith("› input")] == [
+            "› input 1",
+            "› input 2",
+            "› input 4 changed",
+            "› input 5",
+        ]
+
+    watch(repo, script, model=model)
+
+
+def test_a_queued_input_taken_back_is_left_alone_by_esc_and_by_ctrl_c(repo: Path) -> None:
+    model = Waiting()
+
+    async def script(person: Person) -> None:
+        await queue(person, model, "one", "two\nlines")
+        await person.press("up", *"xyz")
+        assert person.ui.typed == "two\nlinesxyz"
+        await person.press("escape")
+        assert (person.ui.typed, waiting(person)) == ("", ["one", "two\nlines"])
+        assert person.ui.state.busy  # it was not interrupted
+        await person.press("up", "down")
+        assert person.ui.typed == ""
+        await person.press("up", "ctrl+c")
+        await person.wait(lambda: not person.ui.state.busy, "the end")
+        await person.press("ctrl+c", "enter")
+        await person.settles()
+        assert (person.ui.typed, waiting(person)) == ("", ["one", "two\nlines"])
+        model.go.set()
+
+    watch(repo, script, model=model)
+
+
+def test_a_queued_input_that_begins_while_it_is_changed_leaves_the_text_as_a_new_one(repo: Path) -> None:
+    model = Waiting()
+
+    async def script(person: Person) -> None:
+        await queue(person, model, "one")
+        await person.press("up", *" more")
+        model.go.set()
+        await person.wait(lambda: not waiting(person), "its turn")
+        await person.sees("no longer queued")
+        assert person.ui.typed == "one more"
+        await person.press("enter")
+        await person.rests()
+        assert [words for words in person.transcript if words.startswith("›")] == ["› go", "› one", "› one more"]
 
     watch(repo, script, model=model)

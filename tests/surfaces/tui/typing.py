@@ -17,7 +17,8 @@ from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import Surface
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.popup import Popup
-from quintet.surfaces.tui.prompt.prompt import Prompt, PromptArea
+from quintet.surfaces.tui.prompt.prompt import Prompt
+from quintet.surfaces.tui.prompt.prompt_area import PromptArea
 from quintet.testing import ScriptedModel
 from tests.surfaces.tui.settling import SECONDS, Arrivals
 
@@ -65,11 +66,14 @@ class Typist:
             await self.app._press_keys((key,))
             await self.settles()
 
-    async def types(self, text: str) -> None:
+    async def types(self, text: str, apart: float = 0.0) -> None:
+        """`apart`: the seconds between two keys, by their own clock."""
         from textual.events import Key
 
-        for char in text:
-            self.area.post_message(Key("ctrl+j", None) if char == "\n" else Key(char, char))
+        for number, char in enumerate(text, 1):
+            key = Key("ctrl+j", None) if char == "\n" else Key(char, char)
+            key.time += number * apart
+            self.area.post_message(key)
         await self.settles()
 
     async def pastes(self, text: str) -> None:

@@ -31,6 +31,7 @@ from quintet.adapters.git.file_states import (
 )
 from quintet.adapters.git.shadow_git import ShadowGit
 from quintet.adapters.git.shadow_maintenance import Roots, ShadowMaintenance
+from quintet.adapters.tasks.task_folder import OWN_FOLDER, ignores_only_its_own
 from quintet.domain.base.errors import QuintetError, ToolFailed
 from quintet.domain.journal.file_changes import (
     FOLDER,
@@ -115,9 +116,12 @@ class ShadowCheckpoints:
         return await _apart(look)
 
     def _hides_since(self, folder: str, since: float) -> bool:
-        """By when its ignore file changed, which only the kernel sets."""
+        """By when its ignore file changed, which only the kernel sets. What Quintet's own hides is Quintet's own."""
+        rules = os.path.join(self._root, folder.lstrip("/"), ".gitignore")
         try:
-            return os.lstat(os.path.join(self._root, folder.lstrip("/"), ".gitignore")).st_ctime >= since
+            if folder.strip("/") == OWN_FOLDER and ignores_only_its_own(rules):
+                return False
+            return os.lstat(rules).st_ctime >= since
         except OSError:
             return False
 

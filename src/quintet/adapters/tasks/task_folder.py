@@ -20,15 +20,28 @@ from quintet.domain.base.errors import StoreError, StoreUnwritable
 from quintet.domain.ports.tasks import FoundFile
 from quintet.domain.tasks.task import FOLDERS, done_at, has_time
 
+OWN_FOLDER = ".quintet"
 IGNORED = ("todo/", "task.md")
+ITSELF = ".gitignore"  # of the file with these rules: who did not write it does not want to see it
 MOST_BYTES = 1_000_000
 TEMPORARY = ".staged-"
+
+
+def ignores_only_its_own(path: str) -> bool:
+    """Whether the folder's .gitignore has only the rules that are written here."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(handle, encoding="utf-8", errors="surrogateescape") as file:
+        return _only_ours(file.read(MOST_BYTES))
+
+
+def _only_ours(rules: str) -> bool:
+    return set(rules.splitlines()) <= {*IGNORED, ITSELF}
 
 
 class TaskFolder:
     def __init__(self, project: str, runs: str) -> None:
         self._project = project
-        self._own = os.path.join(project, ".quintet")
+        self._own = os.path.join(project, OWN_FOLDER)
         self._todo = os.path.join(self._own, "todo")
         self._runs = runs
         self._numbers = count()
@@ -165,7 +178,8 @@ class TaskFolder:
         with open(handle, "a+", encoding="utf-8", errors="surrogateescape") as file:
             file.seek(0)
             there = file.read()
-            missing = [line for line in IGNORED if line not in there.splitlines()]
+            wanted = (*IGNORED, ITSELF) if _only_ours(there) else IGNORED
+            missing = [line for line in wanted if line not in there.splitlines()]
             if missing:
                 file.write(("\n" if there and not there.endswith("\n") else "") + "".join(f"{m}\n" for m in missing))
 

@@ -1,8 +1,8 @@
 """What a prompt remembers while somebody types: what was typed before, and long pastes.
 
 A long paste is folded and put back when the prompt is submitted. A terminal that brackets what is pasted says so
-itself. One that does not gives it away by its speed: keys that come closer together than anybody types are a paste,
-and an Enter among them is a line's end.
+itself. Any other gives itself away by its speed: keys that come closer together than anybody types are a paste, and so
+are lines that are read in one piece. An Enter among them is a line's end.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ FOLD_CHARACTERS = 2_000  # and so is one of more characters
 RAPID_SECONDS = 0.05  # keys closer together than this come rapidly
 RAPID_KEYS = 3  # so many of them are a paste
 RAPID_RESET_SECONDS = 0.2  # after so long without a key it is over
+BURST_CHARACTERS = 16  # so many of them, read in one piece, are a paste even without a line's end
 
 _LINE_ENDS = regex("\r\n?|[\x85\u2028\u2029]")
 _UNSEEN = regex("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]+")
@@ -113,6 +114,16 @@ class Pastes:
         self._texts.clear()
 
 
+def is_burst(text: str) -> bool:
+    """Whether what was read in one piece is too much to be keys: more lines than one, or very long. No controls."""
+    if len(text) < RAPID_KEYS or not text.translate(_TYPED_SPACE).isprintable():
+        return False
+    return len(text) >= BURST_CHARACTERS or any(end in text[:-1] for end in "\r\n")
+
+
+_TYPED_SPACE = str.maketrans(dict.fromkeys("\r\n\t", " "))
+
+
 class RapidKeys:
     """Tells keys that come as fast as a paste from those that somebody types."""
 
@@ -131,3 +142,7 @@ class RapidKeys:
         if self._close >= RAPID_KEYS:
             self._on = True
         return self._on
+
+    def burst(self, now: float) -> None:
+        """A burst came at `now`: keys close behind it belong to it."""
+        self._last, self._close, self._on = now, RAPID_KEYS, True

@@ -16,7 +16,8 @@ class TextSource(StrEnum):
     TYPED = "typed"
     PASTED = "pasted"  # also dropped, and keys that came faster than anybody types
     PREFILLED = "prefilled"  # a draft, a template, a completion
-    RECALLED = "recalled"  # a past input, or what was undone
+    RECALLED = "recalled"  # a past input, what was undone, or killed and yanked
+    EDITED = "edited in another program"
 
 
 class Provenance(Struct, frozen=True):

@@ -195,6 +195,14 @@ def hints(text: str, table: Sequence[CommandUsage]) -> Hints:
     return _commands(name.lower(), table)
 
 
+def meant(typed: str, offered: Sequence[str]) -> int | None:
+    """Which of the texts offered is typed: the very one, or the only one that begins so. A guess is none."""
+    whole = [at for at, text in enumerate(offered) if text.strip() == typed.strip()]
+    begun = [at for at, text in enumerate(offered) if text.startswith(typed)]
+    found = whole or begun
+    return found[0] if len(found) == 1 else None
+
+
 def words_of(usage: str) -> tuple[str, ...]:
     """The words that a command's first argument may be; none where it is free."""
     first = usage.split(" ", 2)[1:2]

@@ -141,3 +141,4 @@ class PromptSources(Struct):
     agents: Callable[[], list[AgentChoice]]
     fork: Callable[[str], Awaitable[str]]  # a session by its id; the copy's id
     setup: ModelSetup | None = None
+    edited: Callable[[str], str] | None = None  # a text in the user's editor, which has the terminal meanwhile

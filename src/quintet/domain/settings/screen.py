@@ -37,6 +37,7 @@ class KeySettings(Struct, frozen=True, forbid_unknown_fields=True):
     models: Annotated[str, setting("choose the model of this session")] = "alt+m"
     sessions: Annotated[str, setting("go on with another session, or in a copy of one")] = "alt+s"
     agents: Annotated[str, setting("enter an agent, or leave it")] = "alt+a"
+    editor: Annotated[str, setting("edit the prompt in $VISUAL or $EDITOR")] = "ctrl+g"
     rewind: Annotated[str, setting("go back to before a turn, with a look at what that does")] = "alt+r"
     answer: Annotated[str, setting("go to the question that waits, or back to the prompt")] = "f8"
     tour: Annotated[str, setting("a minute's tour on a small repository")] = "f12"

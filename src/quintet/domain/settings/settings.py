@@ -347,12 +347,16 @@ class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
     enter: Annotated[
         Literal["submit", "newline"],
         setting(
-            "what Enter does: submit (Shift+Enter, Alt+Enter or Ctrl+J begins a line), or newline (Ctrl+D submits)"
+            "what Enter does: submit (Shift+Enter, Alt+Enter, Ctrl+J, or Enter behind a backslash inserts a newline), "
+            "or newline (Ctrl+D submits)"
         ),
     ] = "submit"
     rapid_paste: Annotated[
-        bool, setting("take keys that come too fast to be typed for a paste; for terminals that do not say so")
+        bool, setting("take keys that come too fast to be typed for a paste, also where the terminal does not mark it")
     ] = True
+    keys: Annotated[
+        Literal["emacs", "vi"], setting("how the prompt is edited: emacs (as in a shell), or vi (Esc, then commands)")
+    ] = "emacs"
 
 
 class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):

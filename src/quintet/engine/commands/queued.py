@@ -42,7 +42,7 @@ def queued(context: CommandContext, line: CommandLine) -> CommandOutcome:
     state, waiting = context.state, context.state.turns.waiting
     match tuple(" ".join(line.words).split(maxsplit=2)):
         case ():
-            return CommandOutcome("\n".join(_lines(state)) or "nothing is queued", data=_data(state))
+            return CommandOutcome("\n".join(listing(state)) or "nothing is queued", data=_data(state))
         case ("run",):
             if not held_inputs(state):
                 raise UsageError("nothing is held: what is queued begins by itself")
@@ -80,7 +80,8 @@ def _brief(one: InputReceived) -> str:
     return brief(one.text) or (f"/{one.order.kind}" if one.order else "")
 
 
-def _lines(state: SessionState) -> list[str]:
+def listing(state: SessionState) -> list[str]:
+    """What waits, in its order; nothing if nothing does."""
     rows = [
         (str(number), _brief(one), "held" if one.submission in state.turns.held else "")
         for number, one in enumerate(state.turns.waiting, 1)

@@ -15,6 +15,7 @@ from datetime import datetime
 
 from textual import events, on
 from textual.driver import Driver
+from textual.events import Key
 
 from quintet.domain.base.errors import OwnerGone, QuintetError
 from quintet.domain.dials import badge
@@ -28,9 +29,11 @@ from quintet.surfaces.tui.chrome import host_terminal as host
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import TuiContext
+from quintet.surfaces.tui.key_codes import telling_keys_apart
 from quintet.surfaces.tui.keys import KeyedUi
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
+from quintet.surfaces.tui.prompt.queue_view import queued_inputs
 from quintet.surfaces.tui.transcript.find_bar import FindBar
 from quintet.surfaces.tui.transcript.scrollback import Scrollback
 from quintet.surfaces.tui.transcript.transcript import Transcript
@@ -69,12 +72,13 @@ class TerminalUi(KeyedUi):
         self._in_front = True  # whether the terminal has the focus
         self.last_seq = 0  # the number of the newest event
         self._takes_keys = False  # whether the prompt takes keys
-        self._early: list[events.Key] = []
+        self._early: list[events.Key | events.Paste] = []
 
     # ── life
 
     def get_driver_class(self) -> type[Driver]:
-        return host.outliving(super().get_driver_class())
+        driver = telling_keys_apart(super().get_driver_class(), bursts=self.context.settings.prompt.rapid_paste)
+        return host.outliving(driver)
 
     def _fatal_error(self) -> None:
         """A defect of ours: the terminal is restored before the error is reported."""
@@ -151,14 +155,14 @@ class TerminalUi(KeyedUi):
             await self.session.submit(p.Say(text=first))
 
     async def on_event(self, event: events.Event) -> None:
-        """What is typed before the prompt takes keys is kept for it, in its order."""
-        if isinstance(event, events.Key) and not event.is_forwarded and self._is_early(event):
+        """What is typed or pasted before the prompt takes keys is kept for it, in its order."""
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded and self._is_early(event):
             self._early.append(event)
         else:
             await super().on_event(event)
 
-    def _is_early(self, event: events.Key) -> bool:
-        typed = event.is_printable or event.key in TYPED_KEYS
+    def _is_early(self, event: events.Key | events.Paste) -> bool:
+        typed = isinstance(event, events.Paste) or event.is_printable or event.key in TYPED_KEYS
         return typed and not self._takes_keys and len(self.screen_stack) == 1
 
     def on_key(self, event: events.Key) -> None:
@@ -166,14 +170,26 @@ class TerminalUi(KeyedUi):
         if len(self.screen_stack) > 1 or not self._takes_keys:
             return
         if event.is_printable and not (isinstance(self.focused, Scrollback) and self.focused.wants(event.key)):
-            self.focus_prompt()
-            self.post_message(events.Key(event.key, event.character))
+            self.prompt.take_focus()
+            self._type_again(event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        """A paste that nothing else takes is for the prompt too."""
+        if len(self.screen_stack) == 1 and self._takes_keys:
+            self.prompt.take_focus()
+            self._type_again(event)
 
     def _type_what_came_early(self) -> None:
         self._takes_keys = True
         early, self._early = self._early, []
         for event in early:
-            self.post_message(events.Key(event.key, event.character))
+            self._type_again(event)
+
+    def _type_again(self, event: events.Key | events.Paste) -> None:
+        """Give a key or a paste to what has the focus now, as of the time when it came."""
+        again = Key(event.key, event.character) if isinstance(event, Key) else type(event)(event.text)
+        again.time = event.time
+        self.post_message(again)
 
     async def close_session(self) -> None:
         """Close the session, if one is open; what it did stays."""
@@ -221,6 +237,8 @@ class TerminalUi(KeyedUi):
         header.axes, header.paused = self.state.axes, self.state.turns.paused
         header.running, header.cost = self.state.busy, self.cost
         self.query_one(StatusLine).show(self.state)
+        for prompt in self.query(Prompt):
+            prompt.show_queue(queued_inputs(self.state.turns))
         if (self.state.axes, self.state.turns.paused) != before or isinstance(item.event, p.SessionOpened):
             self._show_title()
 
@@ -240,6 +258,8 @@ class TerminalUi(KeyedUi):
             case p.TurnStarted() as started:
                 self._decided = []
                 self.own.discard(started.submission)
+            case p.InputWithdrawn(submission=withdrawn):
+                self.own.discard(withdrawn)
             case p.TaskMoved() | p.RunMoved() if news:
                 self._look_again()
             case p.TurnFinished() as finished if news:

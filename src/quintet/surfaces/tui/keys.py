@@ -7,6 +7,7 @@ dialog only the keys that interrupt and leave are.
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -14,8 +15,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on
-from textual.app import App, ComposeResult
+from textual import events, on
+from textual.app import App, ComposeResult, SuspendNotSupported
 from textual.binding import BindingsMap
 from textual.filter import LineFilter, NoColor
 from textual.widgets import Static
@@ -23,7 +24,7 @@ from textual.widgets import Static
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AXIS_FIELDS, AXIS_WORDS, Axes, parse_axis
 from quintet.domain.input.own_lines import ELSEWHERE, OwnLineWay, own_line_way
-from quintet.domain.input.provenance import NOT_TYPED, Provenance
+from quintet.domain.input.provenance import NOT_TYPED, Provenance, TextSource
 from quintet.domain.input.slash_line import command_name
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line
@@ -100,8 +101,8 @@ class KeyedUi(App[int]):
     }
 
     def __init__(self, context: TuiContext) -> None:
+        self.context = context  # before all else: the driver asks for it
         super().__init__()
-        self.context = context
         self.state = SessionState()
         self.transcript = Transcript()
         self.session: Session | None = None
@@ -144,6 +145,25 @@ class KeyedUi(App[int]):
             return parameters[0] in ANYWHERE
         return True
 
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            self._before_key(event)
+        await super().on_event(event)
+
+    def _before_key(self, event: events.Key) -> None:
+        """Forget presses that are not in a row, and turn to the prompt before what belongs to it is given away."""
+        self._pressed = {name: at for name, at in self._pressed.items() if event.key in self._keys.get(name, (name,))}
+        focused = self.focused
+        if not self.typing_goes_to_prompt or not event.is_printable:
+            return
+        if focused is None or (isinstance(focused, Scrollback) and not focused.wants(event.key)):
+            self.prompt.take_focus()
+
+    @property
+    def typing_goes_to_prompt(self) -> bool:
+        """Whether there is a prompt to type into, and no dialog above it."""
+        return len(self.screen_stack) == 1 and bool(self.query(Prompt))
+
     async def action_act(self, name: str) -> None:
         await self.act(name)
 
@@ -183,7 +203,7 @@ class KeyedUi(App[int]):
         if len(self.screen_stack) > 1 and not self.state.busy:
             self.simulate_key("escape")
             return
-        again = self.twice("interrupt")
+        again = self.twice("interrupt") and not self.typed
         asked = self.query_one(QuestionPanel).asked
         if self.state.busy:
             if again:
@@ -195,6 +215,7 @@ class KeyedUi(App[int]):
             self.exit(0)
         elif self.typed:
             self.prompt.text = ""
+            self._pressed.clear()
         else:
             self.query_one(StatusLine).say("Ctrl+C again leaves; the session can be resumed")
 
@@ -215,6 +236,28 @@ class KeyedUi(App[int]):
 
     def do_suspend(self) -> None:
         self.action_suspend_process()
+
+    def do_editor(self) -> None:
+        self.run_worker(self._edit_outside(), group="editor", exclusive=True)
+
+    async def _edit_outside(self) -> None:
+        """The prompt in the user's editor, which has the terminal meanwhile. What runs goes on."""
+        edited = self.context.at_hand.edited if self.context.at_hand else None
+        if edited is None or not self.typing_goes_to_prompt:
+            return
+        prompt = self.prompt
+        before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl+C is the editor's
+        try:
+            with self.suspend():
+                text, problem = await asyncio.to_thread(_tried, edited, prompt.text)
+            if problem:
+                self.note(problem, "warning")
+            elif text != prompt.text:
+                prompt.give_back(text, TextSource.EDITED)
+        except SuspendNotSupported:
+            self.note("this terminal cannot be given to an editor", "warning")
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     @cached_property
     def dialogs(self) -> Dialogs:
@@ -348,6 +391,10 @@ class KeyedUi(App[int]):
     async def _submitted(self, event: Prompt.Submitted) -> None:
         await self.enter(event.text, event.provenance, event.seen)
 
+    @on(Prompt.QueuedGone)
+    def _queued_gone(self) -> None:
+        self.query_one(StatusLine).say("that input is no longer queued; what you type now is a new one")
+
     async def enter(self, text: str, provenance: Provenance = NOT_TYPED, seen: str = "") -> None:
         """What a person sent, typed or not; `seen` is what of it they saw, without folded pastes."""
         self.query_one(Scrollback).to_end()
@@ -430,3 +477,11 @@ class KeyedUi(App[int]):
         again = now - self._pressed.get(key, -TWICE_SECONDS) < TWICE_SECONDS
         self._pressed[key] = now
         return again
+
+
+def _tried(edited: Callable[[str], str], text: str) -> tuple[str, str]:
+    """The text edited, or what was wrong: the screen comes back only after a block that ends well."""
+    try:
+        return edited(text), ""
+    except (QuintetError, OSError) as error:
+        return text, str(error)

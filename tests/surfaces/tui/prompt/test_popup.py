@@ -192,6 +192,39 @@ def test_a_misspelt_command_is_shown_the_nearest(repo: Path) -> None:
     run(scenario())
 
 
+@pytest.mark.parametrize("typed", ["/stp", "/modle", "/remote", "/tsaks", "/st", "/mode ", "/mode r", "/"])
+def test_enter_runs_no_command_that_was_neither_typed_nor_chosen(repo: Path, typed: str) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.types(typed)
+            await typist.press("enter")
+            assert typist.app.submitted == [typed.strip()]
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys", "sent"),
+    [
+        ("/stp", ("tab", "enter"), "/stop"),
+        ("/stp", ("down", "up", "enter"), "/stop"),
+        ("/stat", ("enter",), "/status"),
+        ("/mode", ("enter",), "/mode"),
+        ("/mode b", ("enter",), "/mode build"),
+    ],
+)
+def test_a_command_is_run_that_was_chosen_or_is_the_only_one_begun(
+    repo: Path, typed: str, keys: tuple[str, ...], sent: str
+) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo) as typist:
+            await typist.types(typed)
+            await typist.press(*keys)
+            assert (typist.app.submitted, typist.prompt.text) == ([sent], "")
+
+    run(scenario())
+
+
 def test_a_file_can_be_named_in_a_commands_argument(repo: Path) -> None:
     async def scenario() -> None:
         async with at_prompt(repo) as typist:

@@ -188,7 +188,7 @@ def test_s4_keys_too_fast_to_be_typed_are_a_paste_and_submit_nothing(repo: Path)
             await typist.settles()
             assert typist.app.submitted == []
             assert typist.prompt.text == "one\n@two\tx\n"
-            await typist.until(lambda: not typist.area._rapid or _rested(typist.area._rapid._last))
+            await typist.until(lambda: _rested(typist.area._speed._last))
             await typist.press("enter")
             assert len(typist.app.submitted) == 1
 
@@ -256,7 +256,7 @@ def test_the_prompt_can_be_drawn_before_its_styles_are_there() -> None:
     """What was just mounted has none, if a busy machine draws the screen first."""
     from textual.geometry import Region
 
-    from quintet.surfaces.tui.prompt.prompt import PromptArea
+    from quintet.surfaces.tui.prompt.prompt_area import PromptArea
 
     area = PromptArea(lambda event: False, lambda: None)
     assert [strip.text for strip in area.render_lines(Region(0, 0, 8, 2))] == [" " * 8] * 2

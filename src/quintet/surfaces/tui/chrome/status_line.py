@@ -92,7 +92,7 @@ class StatusLine(Widget):
             parts.append((f"↓ {self.behind} new" if self.behind else "↓ scrolled up", "accent"))
         parts += [(f"→ {', '.join(t.change.values().values())} {t.scope}", "warning") for t in state.dials.pending]
         if state.turns.waiting:
-            parts.append((f"{len(state.turns.waiting)} waiting", "dim"))
+            parts.append((f"{len(state.turns.waiting)} queued", "dim"))
         if state.runs.agent:
             parts.append((state.runs.agent.name, "info"))
         native = worker in ("", NATIVE)

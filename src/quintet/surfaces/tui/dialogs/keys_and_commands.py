@@ -19,10 +19,16 @@ from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
 KEY = "key "  # before the name of an action; anything else is a command's usage
 PROMPT_KEYS = (
     ("Enter", "send"),
-    ("Shift+Enter, Alt+Enter, Ctrl+J", "a new line"),
+    ("Shift+Enter, Alt+Enter, Ctrl+J, \\ Enter", "insert a newline"),
     ("@  /  !", "a file, a command, a shell line of your own"),
     ("Esc", "close what is open, or interrupt; twice on an empty prompt: rewind"),
     ("Tab", "to the transcript and back; there Enter or Space opens a fold"),
+)
+EDITING_KEYS = (
+    ("Up", "past inputs; while something is queued: change it, or drop it with Ctrl+X"),
+    ("Ctrl+_", "undo; Ctrl+Shift+Z or Alt+Z redoes"),
+    ("Ctrl+K, Ctrl+U, Ctrl+W, Alt+D, Alt+Backspace", "kill to the line's end or beginning, a word back or ahead"),
+    ("Ctrl+Y, Alt+Y", "yank what was killed; then what was killed before it"),
 )
 
 
@@ -37,7 +43,7 @@ class KeySheet(ModalScreen[None]):
 
     def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
         super().__init__()
-        self._keys = [*PROMPT_KEYS, *keys]
+        self._keys = [*PROMPT_KEYS, *keys, *EDITING_KEYS]
 
     def compose(self) -> ComposeResult:
         with VerticalScroll() as sheet:

@@ -1,7 +1,8 @@
 """What the popup offers for what is typed, and how the text changes when a row is taken.
 
 `@` offers files, found in the background: a search begins 50 ms after the last key, and results of an older one are
-dropped by their generation. `/` offers commands and the words of their arguments. With an agent, `/` or a number offers
+dropped by their generation. `/` offers commands and the words of their arguments; Enter never runs one that was neither
+chosen nor begun. With an agent, `/` or a number offers
 its menu, and a digit takes the item of that number.
 """
 
@@ -16,14 +17,13 @@ from textual.widgets import TextArea
 
 from quintet.domain.agents.agent import Agent, visible_menu
 from quintet.domain.input.at_file import AtToken, at_token, completed
-from quintet.domain.input.slash_line import Hint, hints
+from quintet.domain.input.slash_line import Hint, hints, meant
 from quintet.domain.ports.prompt import FileFinder
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.popup import MOST_ROWS, Popup, PopupRow, PopupState
 
 DEBOUNCE_SECONDS = 0.05
 AGENT_SECONDS = 1.0  # how old the agent of another process's session may be
-TAKES = ("tab", "enter")
 MOVES = {"up": -1, "down": 1, "ctrl+p": -1, "ctrl+n": 1}
 
 
@@ -90,15 +90,26 @@ class Completions:
         if key in MOVES:
             self._popup.move(MOVES[key])
             return True
-        if key in TAKES:
-            self.take(self._popup.selected, submit=key == "enter")
+        if key == "tab":
+            self.take(self._popup.selected, submit=False)
             return True
+        if key == "enter":
+            taken = self._popup.selected if self._popup.moved else self._meant()
+            if taken is not None:
+                self.take(taken)
+            return taken is not None
         if self._area.text == "/" and key.isdecimal():
             numbered = next((at for at, offer in enumerate(self._offered) if offer.number == key), None)
             if numbered is not None:
                 self.take(numbered)
                 return True
         return False
+
+    def _meant(self) -> int | None:
+        """What Enter takes though nothing was chosen: a file, or the only row that begins with what is typed."""
+        if self._offered[0].path:
+            return self._popup.selected
+        return meant(self._area.text, [offer.text for offer in self._offered])
 
     def take(self, index: int, *, submit: bool = True) -> None:
         offer = self._offered[index]

@@ -57,6 +57,7 @@ class Popup(Widget):
         self.state = PopupState.HIDDEN
         self.rows: tuple[PopupRow, ...] = ()
         self.selected = 0
+        self.moved = False  # whether the selected row was chosen
         self.note = ""
 
     @property
@@ -75,13 +76,13 @@ class Popup(Widget):
     def show(self, rows: tuple[PopupRow, ...], note: str = "") -> None:
         """Show rows, the first one selected; the selection stays where the rows are still the same."""
         if rows != self.rows or self.state is not PopupState.SHOWING:
-            self.selected = 0
+            self.selected, self.moved = 0, False
         self._become(PopupState.SHOWING if rows or note else PopupState.NO_MATCHES, rows, note)
 
     def move(self, by: int) -> None:
         """Select another row, around the ends."""
         if self.rows:
-            self.selected = (self.selected + by) % len(self.rows)
+            self.selected, self.moved = (self.selected + by) % len(self.rows), True
             self.refresh()
 
     def _become(self, state: PopupState, rows: tuple[PopupRow, ...] = (), note: str = "") -> None:

@@ -7,178 +7,27 @@ was typed and not submitted is kept as a draft and there again at the next start
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.geometry import Region
 from textual.message import Message
-from textual.strip import Strip
 from textual.timer import Timer
 from textual.widgets import Static, TextArea
-from textual.widgets.text_area import Edit, EditResult
 
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import visible
-from quintet.domain.input.prompt import Pastes, RapidKeys, Recall, cleaned
-from quintet.domain.input.provenance import ALL_TYPED, NOT_TYPED, Provenance, TextSource
+from quintet.domain.input.prompt import Recall
+from quintet.domain.input.provenance import NOT_TYPED, Provenance, TextSource
 from quintet.domain.ports.prompt import PromptSources
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.prompt.completions import Completions
 from quintet.surfaces.tui.prompt.popup import Popup
+from quintet.surfaces.tui.prompt.prompt_area import PromptArea
+from quintet.surfaces.tui.prompt.queue_view import QueuedInput, QueueView
 
 DRAFT_SECONDS = 1.0
-MARK, SHELL_MARK = "›", "!"
-NEWLINE_KEYS = ("shift+enter", "alt+enter", "ctrl+j")
-SUBMIT_KEYS = ("ctrl+enter",)
-OTHERS = frozenset(  # actions of a text area whose keys belong to the screen
-    {"cursor_page_up", "cursor_page_down", "copy", "select_line", "select_all", "delete_right"}
-)
-
-
-class PromptArea(TextArea, inherit_bindings=False):
-    """The text: which keys submit, which begin a line, what a paste becomes, and where the text came from.
-
-    Keys go first to the popup and the history. Only what a key puts in counts as typed; whatever else changes the text
-    is not, without having to say so.
-    """
-
-    DEFAULT_CSS = """
-    PromptArea {
-        width: 1fr;
-        height: auto;
-        min-height: 1;
-        max-height: 33vh;
-        border: none;
-        padding: 0;
-        background: $surface;
-        &:focus { border: none; }
-    }
-    """
-    BINDINGS = [  # noqa: RUF012
-        *(binding for binding in TextArea.BINDINGS if isinstance(binding, Binding) and binding.action not in OTHERS),
-        Binding("delete", "delete_right", "Delete right", show=False),
-        Binding("super+c", "copy", "Copy", show=False),
-    ]
-
-    def __init__(
-        self,
-        takes_key: Callable[[events.Key], bool],
-        submit: Callable[[], None],
-        *,
-        enter_submits: bool = True,
-        rapid: bool = True,
-    ) -> None:
-        self.provenance: Provenance = ALL_TYPED
-        self._source = TextSource.PREFILLED  # of what is put in now
-        self._speed = RapidKeys()  # also where the terminal says what is pasted: a paste can pretend to be over
-        super().__init__(compact=True, highlight_cursor_line=False, tab_behavior="focus", soft_wrap=True)
-        self.cursor_blink = False  # an idle screen is not painted
-        self.pastes = Pastes()
-        self._takes_key = takes_key  # whether the popup or the history takes a key
-        self._submit = submit  # called at once: later keys belong to the next input
-        self._submits = ("enter", *SUBMIT_KEYS) if enter_submits else ("ctrl+d", *SUBMIT_KEYS)
-        self._rapid: RapidKeys | None = RapidKeys() if rapid else None
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        """On a busy machine a screen may be drawn before the styles of what was just mounted are there."""
-        if not self._component_styles:
-            return [Strip.blank(crop.width)] * crop.height
-        return super().render_lines(crop)
-
-    async def _on_key(self, event: events.Key) -> None:
-        typed = event.is_printable or event.key in ("enter", "tab", "ctrl+j")
-        fast = typed and self._speed.key(event.time)
-        with self._from(TextSource.PASTED if fast else TextSource.TYPED):
-            await self._key(event, typed)
-
-    async def _key(self, event: events.Key, typed: bool) -> None:
-        if self._rapid and typed and self._rapid.key(event.time) and event.key in ("enter", "tab", "ctrl+j"):
-            self._take(event, "\t" if event.key == "tab" else "\n")
-        elif self._taken(event):
-            _done_with(event)
-        elif event.key in self._submits:
-            _done_with(event)
-            self._submit()
-        elif event.key in NEWLINE_KEYS:
-            self._take(event, "\n")
-        else:
-            await super()._on_key(event)
-
-    def _taken(self, event: events.Key) -> bool:
-        with self._from(TextSource.PREFILLED):  # a completion is not typed
-            return self._takes_key(event)
-
-    def _take(self, event: events.Key, text: str) -> None:
-        _done_with(event)
-        self._replace_via_keyboard(text, *self.selection)
-        self.scroll_cursor_visible()
-
-    async def _on_paste(self, event: events.Paste) -> None:
-        self._rapid = None  # this terminal reports pastes itself
-        event.stop()
-        event.prevent_default()
-        self.paste_text(event.text)
-
-    def action_paste(self) -> None:
-        self.paste_text(self.app.clipboard)
-
-    def paste_text(self, text: str) -> None:
-        """Put pasted text in, cleaned, and folded if it is long."""
-        with self._from(TextSource.PASTED):
-            self._replace_via_keyboard(self.pastes.fold(cleaned(text), self.text), *self.selection)
-        self.scroll_cursor_visible()
-
-    def action_delete_left(self) -> None:
-        row, column = self.cursor_location
-        folded = self.pastes.before(self.document[row][:column]) if self.selection.is_empty else ""
-        if folded:
-            self._delete_via_keyboard((row, column - len(folded)), (row, column))
-        else:
-            super().action_delete_left()
-
-    @property
-    def whole(self) -> str:
-        """The text with every folded paste in its place."""
-        return self.pastes.unfolded(self.text)
-
-    def put(self, text: str, source: TextSource = TextSource.PREFILLED) -> None:
-        """Another text, the cursor at its end."""
-        self.pastes.clear()
-        self.load_text(cleaned(text))
-        self.provenance = ALL_TYPED.changed(self.text, source)
-        self.move_cursor(self.document.end)
-
-    # ── where the text came from
-
-    @contextmanager
-    def _from(self, source: TextSource) -> Iterator[None]:
-        """What is put in meanwhile is from a source."""
-        before, self._source = self._source, source
-        try:
-            yield
-        finally:
-            self._source = before
-
-    def edit(self, edit: Edit) -> EditResult:
-        result = super().edit(edit)
-        self.provenance = self.provenance.changed(self.text, self._source if edit.text else TextSource.TYPED)
-        return result
-
-    def load_text(self, text: str) -> None:
-        super().load_text(text)
-        self.provenance = ALL_TYPED.changed(text, TextSource.PREFILLED)
-
-    def undo(self) -> None:
-        super().undo()
-        self.provenance = self.provenance.changed(self.text, TextSource.RECALLED)
-
-    def redo(self) -> None:
-        super().redo()
-        self.provenance = self.provenance.changed(self.text, TextSource.RECALLED)
+MARK, SHELL_MARK, COMMANDS_MARK = "›", "!", "N"  # the last in the normal mode of vi
 
 
 class Prompt(Vertical):
@@ -211,6 +60,9 @@ class Prompt(Vertical):
     class KeysWanted(Message):
         """A question mark was typed into an empty prompt."""
 
+    class QueuedGone(Message):
+        """The queued input that was being changed has begun, or was dropped elsewhere."""
+
     def __init__(self, session: Session, at_hand: PromptSources | None = None) -> None:
         super().__init__(id="prompt")
         self._session = session
@@ -218,8 +70,13 @@ class Prompt(Vertical):
         chosen = session.settings.prompt
         self._popup = Popup()
         self._area = PromptArea(
-            self._takes_key, self._submit, enter_submits=chosen.enter == "submit", rapid=chosen.rapid_paste
+            self._takes_key,
+            self._submit,
+            enter_submits=chosen.enter == "submit",
+            rapid=chosen.rapid_paste,
+            vi=chosen.keys == "vi",
         )
+        self._queue = QueueView()
         self._completions = Completions(
             self._area, self._area.put, self._popup, session, at_hand.finder if at_hand else None
         )
@@ -231,6 +88,7 @@ class Prompt(Vertical):
         self._prepared = False
 
     def compose(self) -> ComposeResult:
+        yield self._queue
         yield self._popup
         with Horizontal():
             yield Static(MARK, classes="mark")
@@ -245,6 +103,7 @@ class Prompt(Vertical):
 
     @text.setter
     def text(self, text: str) -> None:
+        self._choose(None)
         self._put(text, TextSource.PREFILLED)
 
     def _put(self, text: str, source: TextSource) -> None:
@@ -255,6 +114,10 @@ class Prompt(Vertical):
         """Put a text into the prompt, with the cursor at its end."""
         self._put(text, source)
         self.focus()
+
+    def take_focus(self) -> None:
+        """The focus at once: the next key is typed here."""
+        self.screen.set_focus(self._area)
 
     def focus(self, scroll_visible: bool = True) -> Prompt:
         self._area.focus(scroll_visible)
@@ -276,6 +139,8 @@ class Prompt(Vertical):
             if self._completions.ready:
                 self._submit()
             return True
+        if self._queue_key(event.key):
+            return True
         match event.key:
             case "up" if self._area.cursor_at_first_line and self._area.selection.is_empty:
                 return self._walk(self._recall.older(self._area.text))
@@ -295,6 +160,58 @@ class Prompt(Vertical):
         self._put(text, TextSource.RECALLED)
         return True
 
+    # ── what is queued
+
+    def show_queue(self, inputs: tuple[QueuedInput, ...]) -> None:
+        """What is queued now. One that is being changed may have begun: its text stays, as a new input."""
+        if inputs == self._queue.inputs:
+            return
+        chosen = self._queue.chosen
+        gone = bool(chosen) and not any(one.submission == chosen for one in inputs)
+        self._queue.show(inputs, "" if gone else chosen)
+        if gone:
+            self.post_message(self.QueuedGone())
+
+    def _queue_key(self, key: str) -> bool:
+        """Whether a key is for what is queued: Up takes the newest into an empty prompt to change or drop it."""
+        chosen = self._chosen
+        if chosen is None:
+            if key == "up" and not self._area.text and (newest := self._queue.inputs[-1:]):
+                self._choose(newest[0])
+                return True
+            return False
+        at = self._queue.inputs.index(chosen)
+        match key:
+            case "up" if self._area.whole == chosen.text:
+                self._choose(self._queue.inputs[max(at - 1, 0)])
+            case "down" if self._area.whole == chosen.text:
+                self._choose(next(iter(self._queue.inputs[at + 1 :]), None))
+            case "up" | "down":
+                return False
+            case "escape":
+                self._choose(None)
+            case "ctrl+x":
+                self._choose(None)
+                self.post_message(self.Submitted(f"/queued drop {chosen.submission}"))
+            case _:
+                return False
+        return True
+
+    @property
+    def _chosen(self) -> QueuedInput | None:
+        return next((one for one in self._queue.inputs if one.submission == self._queue.chosen), None)
+
+    def _choose(self, chosen: QueuedInput | None) -> None:
+        """Take a queued input into the prompt; None puts it back as it is."""
+        if chosen or self._queue.chosen:
+            self._queue.show(self._queue.inputs, chosen.submission if chosen else "")
+            self._put(chosen.text if chosen else "", TextSource.RECALLED)
+
+    def _keep_change(self, chosen: QueuedInput, text: str) -> None:
+        self._choose(None)
+        if text and text != chosen.text.strip():
+            self.post_message(self.Submitted(f"/queued edit {chosen.submission}\n{text}"))
+
     @on(Popup.Chosen)
     def _clicked(self, event: Popup.Chosen) -> None:
         event.stop()
@@ -305,12 +222,15 @@ class Prompt(Vertical):
 
     def _submit(self) -> None:
         text, seen = self._area.whole.strip(), self._area.text
+        if chosen := self._chosen:
+            self._keep_change(chosen, text)
+            return
         if not text and self._completions.agent() is None:  # to an agent, an empty input means: show the menu
             return
         unfolded = self._area.text != self._area.whole  # a paste, though its words may be typed
         provenance = NOT_TYPED if unfolded and self._area.provenance.typed else self._area.provenance
         self._completions.close()
-        self._area.put("")
+        self._area.begin_anew()
         self._recall.add(text)
         if self._at_hand and text:
             self.run_worker(asyncio.to_thread(self._at_hand.past.add, text), exit_on_error=False)
@@ -324,12 +244,17 @@ class Prompt(Vertical):
         shell = text.startswith("!")
         self.set_class(shell, "-shell")
         self.set_class(text.startswith("/"), "-command")
-        self.query_one(".mark", Static).update(SHELL_MARK if shell else MARK)
+        self._show_mark()
         self._completions.look()
         if self._drafts:
             if self._draft_timer:
                 self._draft_timer.stop()
             self._draft_timer = self.set_timer(DRAFT_SECONDS, self._keep_draft)
+
+    @on(PromptArea.ModeChanged)
+    def _show_mark(self) -> None:
+        mark = SHELL_MARK if self._area.text.startswith("!") else MARK
+        self.query_one(".mark", Static).update(COMMANDS_MARK if self._area.commands else mark)
 
     @on(TextArea.SelectionChanged)
     def _moved(self, event: TextArea.SelectionChanged) -> None:
@@ -377,8 +302,3 @@ class Prompt(Vertical):
         if self._draft_timer:
             self._draft_timer.stop()
         await self._kept()
-
-
-def _done_with(event: events.Key) -> None:
-    event.stop()
-    event.prevent_default()

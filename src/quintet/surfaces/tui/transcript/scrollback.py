@@ -39,6 +39,7 @@ class Scrollback(ScrollView, can_focus=True):
     DEFAULT_CSS = """
     Scrollback { height: 1fr; overflow-x: hidden; scrollbar-gutter: stable; scrollbar-size-vertical: 1; }
     """
+    FOCUS_ON_CLICK = False  # who clicks here goes on typing at the prompt
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "move(-1)", "the fold above", show=False),
         Binding("down,j", "move(1)", "the fold below", show=False),

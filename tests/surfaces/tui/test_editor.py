@@ -1,0 +1,58 @@
+"""Ctrl+G: the prompt in an editor that has the terminal, also while a turn runs."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.tui.at_pty import screen
+
+EDITOR = """#!/bin/sh
+stty -a | grep -q ' icanon' || exit 9
+cat "$1" > {seen}
+until [ -e {go} ]; do sleep 0.05; done
+printf 'edited\\nby hand\\n' > "$1"
+"""
+
+
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "while a turn runs"])
+def test_the_prompt_comes_back_as_the_editor_left_it(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, busy: bool
+) -> None:
+    seen, go, editor = tmp_path / "seen", tmp_path / "go", tmp_path / "an editor"
+    editor.write_text(EDITOR.format(seen=seen, go=go))
+    editor.chmod(0o755)
+    monkeypatch.setenv("VISUAL", f"'{editor}'")
+    with screen(repo, tmp_path) as shown:
+        shown.ready()
+        if busy:
+            shown.terminal.send("!for i in 1 2 3 4 5 6 7 8; do echo $i; sleep 0.2; done")
+            shown.sends()
+            shown.terminal.until(lambda: shown.events("ToolStarted"), "a turn")
+        shown.terminal.send("half a thought")
+        shown.terminal.send("\x07")
+        shown.terminal.until(seen.exists, "the editor")
+        if busy:
+            shown.terminal.until(lambda: shown.events("TurnFinished"), "the end of the turn")
+        go.touch()
+        shown.terminal.until(lambda: b"by hand" in shown.terminal.output, "the screen again")
+        assert shown.sends() == "edited\nby hand"
+        assert seen.read_text() == "half a thought"
+
+
+def test_an_editor_that_fails_or_is_not_there_leaves_the_prompt_alone(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\nprintf x > $1\nexit 3\n")
+    editor.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(editor))
+    monkeypatch.delenv("VISUAL", raising=False)
+    with screen(repo, tmp_path) as shown:
+        shown.ready()
+        shown.terminal.send("kept")
+        shown.terminal.send("\x07")
+        shown.terminal.until(lambda: b"exited 3" in shown.terminal.output, "what was wrong")
+        editor.unlink()
+        shown.terminal.send("\x07")
+        shown.terminal.until(lambda: b"not found" in shown.terminal.output, "what is missing")
+        assert shown.sends() == "kept"
