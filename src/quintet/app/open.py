@@ -424,14 +424,13 @@ async def fork(path: str, session: str, at: str = "") -> str:
         await core.store.close()
 
 
-def looks(path: str) -> tuple[str, str, str]:
+def looks(session: Session) -> tuple[str, str, str]:
     """What a surface shows around a session: the project's name, model and sandbox, and the colour setting."""
-    places = locate(path)
-    settings = config.load(places).settings
-    model = settings.routing.smart
+    settings, state = session.settings, session.state
+    model = settings.routing.model(state.axes.model_mode, state.dials.model)
     contained = sandbox.chosen(settings.sandbox.use)
     about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
-    return places.name, about, settings.display.color
+    return locate(state.project).name, about, settings.display.color
 
 
 def log_crash(places: Places, error: BaseException, redacted: Callable[[str], str] | None = None) -> None:

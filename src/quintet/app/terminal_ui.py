@@ -111,7 +111,7 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> PromptSo
     return PromptSources(
         finder=ProjectFinder(places.root, find_ripgrep()),
         drafts=TaskInput(TaskFolder(places.root, places.runs), places.draft_mark, _redacted(places)),
-        past=InputHistory(places.inputs, _redacted(places)),
+        past=past_inputs(path),
         settings=UserSettings(places, flags),
         models=lambda: _models(places),
         found_models=found_here,
@@ -120,6 +120,11 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> PromptSo
         fork=lambda session: fork(path, session),
         setup=cast(ModelSetup, Late("app.model_setup:LocalModelSetup", places)),
     )
+
+
+def past_inputs(path: str) -> InputHistory:
+    places = locate(path)
+    return InputHistory(places.inputs, _redacted(places))
 
 
 def _redacted(places: Places) -> Callable[[str], str]:

@@ -100,7 +100,12 @@ async def _plain(parsed: Namespace) -> int:
         await load("app.model_dialogue:offer_model")(parsed.directory, _options(parsed)["settings"])
     with told_to_end() as told:
         async with open_session(parsed.directory, surface=Surface.TUI, person=person, **_options(parsed)) as session:
-            plain = load("surfaces.plain:Plain")(session, *looks(parsed.directory))
+            plain = load("surfaces.plain:Plain")(
+                session,
+                *looks(session),
+                markdown=lambda: load("surfaces.tui.transcript.markdown:MarkdownLines")(indent=""),
+                past=load("app.terminal_ui:past_inputs")(parsed.directory) if person else None,
+            )
             return int(await plain.run(told, getattr(parsed, "first", "")))
 
 

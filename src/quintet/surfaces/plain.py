@@ -15,10 +15,12 @@ import shutil
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import TextIO
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import exactly, visible
+from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
 from quintet.domain.input.own_lines import ASKED, ELSEWHERE, OwnLineWay, own_line_way
@@ -27,10 +29,12 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
 from quintet.domain.journal.input_outcome import InputWatch
 from quintet.domain.journal.session_summary import AT_WORK
-from quintet.domain.turn.messages import Role
+from quintet.domain.permission.answers import NO, SESSION, WORDS, YES, chosen
+from quintet.domain.ports.prompt import PastInputs
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
-from quintet.surfaces.terminal import forget_input, lines_of_input, on_signals
+from quintet.surfaces.streamed_markdown import GrowingRows, StreamedMarkdown
+from quintet.surfaces.terminal import forget_input, inputs_of, lines_of_input, on_signals
 from quintet.surfaces.transcript import TurnView
 
 PROMPT = "› "
@@ -43,8 +47,12 @@ ANSWER_SECONDS = 0.5  # after the question about an own line; what comes sooner 
 class PlainOutput:
     """Lines on the terminal, and whether one is still open: text that streams, or the prompt."""
 
-    def __init__(self, stream: TextIO, color: str, *, prompts: bool) -> None:
+    def __init__(
+        self, stream: TextIO, color: str, *, prompts: bool, markdown: Callable[[], GrowingRows] | None = None
+    ) -> None:
         self.painter = Painter(stream, color)
+        self._markdown = markdown if self.painter.color and stream.isatty() else None
+        self._rendered: StreamedMarkdown | None = None  # the text that streams, where it is rendered
         self._stream = stream
         self._prompts = prompts  # whether a person types
         self._streamed: dict[str, int] = {}  # characters of each step's text that have been written
@@ -57,9 +65,14 @@ class PlainOutput:
             self.painter.print(lines)
 
     def stream(self, step: str, text: str) -> None:
-        if text:
+        if not text:
+            return
+        self._streamed[step] = self._streamed.get(step, 0) + len(text)
+        if self._markdown:
+            self._rendered = self._rendered or StreamedMarkdown(self.painter, self._markdown())
+            self._line_open = self._rendered.add(text, shutil.get_terminal_size().columns)
+        else:
             self.painter.write(visible(text))
-            self._streamed[step] = self._streamed.get(step, 0) + len(text)
             self._line_open = not text.endswith("\n")
 
     def end_stream(self, step: str, whole: str) -> None:
@@ -78,6 +91,9 @@ class PlainOutput:
             self._line_open = True
 
     def end_line(self) -> None:
+        if self._rendered:
+            self._line_open = self._rendered.finish()
+            self._rendered = None
         if self._line_open or self._at_prompt:
             self._line_open = self._at_prompt = False
             self.painter.write("\n")
@@ -97,12 +113,22 @@ class PlainOutput:
 
 
 class Plain:
-    def __init__(self, session: Session, project: str, about: str, color: str = "auto") -> None:
+    def __init__(
+        self,
+        session: Session,
+        project: str,
+        about: str,
+        color: str = "auto",
+        *,
+        markdown: Callable[[], GrowingRows] | None = None,
+        past: PastInputs | None = None,
+    ) -> None:
         self._session = session
+        self._past = past  # what was typed in the project, also on a screen
         self._project = project
         self._about = about  # what the header says beside the badge
         self._typed_at = sys.stdin.isatty()
-        self._out = PlainOutput(forgiving(sys.stdout), color, prompts=self._typed_at)
+        self._out = PlainOutput(forgiving(sys.stdout), color, prompts=self._typed_at, markdown=markdown)
         self._turn = TurnView()
         self._without_repeats = RepeatFilter()
         self._question: p.QuestionAsked | None = None
@@ -139,8 +165,9 @@ class Plain:
     async def _read(self, first: str) -> None:
         if first:
             await self._say(first)
-        async for line in lines_of_input(sys.stdin.fileno()):
-            await self._typed(line)
+        handle = sys.stdin.fileno()
+        async for text in inputs_of(handle, self._takes_pastes) if self._typed_at else lines_of_input(handle):
+            await self._typed(text)
             if not self._typed_at:
                 await self._idle.wait()
         await self._idle.wait()
@@ -160,14 +187,12 @@ class Plain:
     def _recap(self) -> None:
         """On resuming, the last exchange, so that the person knows where they are."""
         state = self._session.state
-        said = state.conversation.messages[1:] if state.conversation.summary else state.conversation.messages
-        spoken = [message for message in said if message.text and message.role in (Role.USER, Role.ASSISTANT)]
-        if not spoken:
+        if not state.turns.count:
             return
-        lines = [Line(f"resumed {state.session}: {state.turns.count} turns, {state.status}", "dim")]
-        for message in spoken[-2:]:
-            mark = PROMPT if message.role is Role.USER else "  "
-            lines += [Line(f"{mark}{visible(text)}", "dim") for text in message.text.splitlines()[:RECAP_LINES]]
+        said, answer = self._session.last_exchange()
+        lines = [Line(f"resumed {state.session}: {counted(state.turns.count, 'turn')}, {state.status}", "dim")]
+        lines += [Line(f"{PROMPT}{visible(text)}", "dim") for text in said.splitlines()[:RECAP_LINES]]
+        lines += [Line(f"  {visible(text)}", "dim") for text in answer.splitlines()[:RECAP_LINES]]
         if state.turns.interrupted:
             lines.append(Line("the last turn was interrupted; /resume goes on with it", "warning"))
         self._out.print(lines)
@@ -177,8 +202,12 @@ class Plain:
 
     # ── in
 
-    async def _typed(self, line: str) -> None:
-        text = line.strip()
+    def _takes_pastes(self) -> bool:
+        """Whether lines that come at once are one text; an answer is a line."""
+        return self._question is None and not self._own_line
+
+    async def _typed(self, text: str) -> None:
+        text = text.strip()
         self._out.entered()
         if self._own_line:
             await self._answer_own_line(text)
@@ -189,6 +218,8 @@ class Plain:
         if not text and self._session.state.runs.agent is None:
             self._prompt()
             return
+        if self._past and self._typed_at:
+            self._past.add(text)
         session = self._session
         direct = session.settings.prompt.own_lines == "direct"
         match own_line_way(text, NOT_TYPED, at_terminal=self._typed_at, direct=direct, owned_here=session.owned_here):
@@ -212,16 +243,18 @@ class Plain:
     async def _answer_own_line(self, answer: str) -> None:
         text, self._own_line = self._own_line, ""
         early = time.monotonic() - self._own_line_at < ANSWER_SECONDS
-        if answer.lower() in ("y", "s") and not early:
-            await self._say(text, typed=answer.lower() == "y")
+        key = answer.lower() if answer.lower() in (YES, SESSION) else YES if answer.lower() == WORDS[YES] else NO
+        if key != NO and not early:
+            await self._say(text, typed=key == YES)
             return
         why = "the answer came together with the line" if early else "no"
         self._out.print([Line(f"not run: {why}", "warning")])
         self._prompt()
 
     async def _answer(self, asked: p.QuestionAsked, text: str) -> None:
-        choice, _, note = text.partition(" ")
-        if choice.lower() not in {c.key for c in asked.choices}:
+        word, _, note = text.partition(" ")
+        choice = chosen(asked.choices, word) or chosen(asked.choices, text)
+        if not choice:
             self._out.print(question(asked))
             return
         self._question = None
@@ -295,8 +328,8 @@ class Plain:
         lines = describe(recorded)
         self._out.print(lines[:1] if turn.own_call and isinstance(event, p.ToolFinished) else lines)
         match event:
-            case p.TurnFinished() if event.answer != turn.said and not turn.step:  # of a shell line, or of `complete`
-                self._out.print([Line(visible(line)) for line in event.answer.splitlines()])
+            case p.TurnFinished():
+                self._out.print([Line(visible(line)) for line in turn.unsaid(event)])
             case p.DialsTurned():
                 self._title(event.after)
 

@@ -17,7 +17,7 @@ from quintet.domain.dials.axes import Surface
 from quintet.domain.input.image_paths import image_paths
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
-from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted
+from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted, TurnFinished, TurnStarted
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.ports.ports import ShellState
 from quintet.domain.settings.settings import Settings
@@ -140,6 +140,19 @@ class Session:
     async def rewind_preview(self, number: str) -> list[str]:
         """What going back to before a point would do, line by line."""
         return await rewind_preview.preview(self._core, self.state, number)
+
+    def last_exchange(self) -> tuple[str, str]:
+        """What the newest turn was begun with, and its answer; empty where there is none."""
+        store = self._core.store
+        begun = store.last_of_type(self.id, "turn_started")
+        said, answer = "", ""
+        for recorded in store.read(self.id, begun - 1, kinds=("turn_started", "turn_finished")) if begun else ():
+            match recorded.event:
+                case TurnStarted(text=said):
+                    pass
+                case TurnFinished(answer=answer):
+                    pass
+        return said, answer
 
     def follow(self, submission: str, *, after: int | None = None, signals: bool = False) -> FollowedInput:
         """The events from a submission on, or from those numbered above `after`, to the end of what was submitted.
