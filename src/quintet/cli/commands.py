@@ -49,7 +49,7 @@ commands:
   quintet trust               let this folder's own settings loosen things, and load its own tools
 """
 EXIT_CODES = """
-exit codes: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 limit, 130 interrupted
+exit codes: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 a limit or a loop, 130 interrupted
 """
 
 # Every command of the core, and where it is; a command is imported when it is run.

@@ -6,18 +6,28 @@ import os
 import sys
 from argparse import ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping
+from typing import NoReturn
 
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import AxesChange, RunControl, merge, parse_axis
 from quintet.package import load
 
 Command = Callable[[list[str]], int]
 
 
+class Parser(ArgumentParser):
+    """What it cannot take is an error like any other, and not the end of the process."""
+
+    def error(self, message: str) -> NoReturn:
+        unknown = message.partition("unrecognized arguments: ")[2].split()
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        close = did_you_mean(unknown[0].partition("=")[0], flags) if unknown and unknown[0].startswith("-") else ""
+        raise UsageError(f"{message}{f'.{close}' if close else ''}", hint=f"`{self.prog} --help` shows what it takes.")
+
+
 def make_parser(name: str, about: str) -> ArgumentParser:
-    parser = ArgumentParser(
-        prog=f"quintet {name}".strip(), description=about, allow_abbrev=False, formatter_class=formatter
-    )
+    parser = Parser(prog=f"quintet {name}".strip(), description=about, allow_abbrev=False, formatter_class=formatter)
     parser.add_argument("-C", "--directory", default=".", metavar="DIR", help="the project, if not this folder")
     return parser
 

@@ -28,6 +28,7 @@ from quintet.domain.journal.turn_state import skipped_call
 from quintet.domain.turn.skipped import sentence
 from quintet.engine.session import queries
 from quintet.engine.session.leases import owner_lives
+from quintet.engine.session.why import decision_behind
 from quintet.engine.session.why import why as reasons_for
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import say, say_json
@@ -35,6 +36,7 @@ from quintet.surfaces.transcript import transcript
 
 TITLE = 40
 INDENT = "    "
+BEHIND = ("call_decided", "question_asked")  # what an event may follow from
 
 
 def show(arguments: Namespace) -> int:
@@ -85,6 +87,8 @@ def why(arguments: Namespace) -> int:
     rows = needed(places)
     with clear_errors(places.database):
         session, recorded = rows.event(arguments.event)
+        before = rows.read(session, 0, recorded.seq - 1, BEHIND)
+    recorded = decision_behind(recorded.event, before) or recorded
     lines, answer = reasons_for(recorded)
     if arguments.json:
         say_json(answer)
