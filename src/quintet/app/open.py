@@ -231,6 +231,10 @@ def make_core(
             features=feature_commands(services.opening),
             settings_text=lambda: "\n".join(config.as_lines(loaded)),
             keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
+            sessions_text=lambda: str(load("app.session_lists:sessions_text")(places)),
+            find_session=lambda beginning: str(load("app.session_lists:session_beginning")(places, beginning)),
+            project_facts=lambda: load("adapters.files.project_facts:look")(places.root, places.name),
+            export=lambda *words: asyncio.to_thread(load("app.session_lists:export"), places, artifacts, *words),
             board_rows=lambda: load("app.late_parts:board_rows")(services),
         ),
         ownership=Ownership(

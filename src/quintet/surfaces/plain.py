@@ -10,13 +10,14 @@ asked about before it runs with their rights, and what comes at once with it is 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import shutil
 import signal
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import Any, TextIO
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import exactly, visible
@@ -107,6 +108,12 @@ class PlainOutput:
         """The person's Enter ended the line of the prompt."""
         self._at_prompt = False
 
+    def copy(self, text: str) -> bool:
+        """Give a text to the terminal's clipboard (OSC 52); returns whether there is a terminal."""
+        if self._stream.isatty():
+            self.painter.write(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+        return self._stream.isatty()
+
     def title(self, text: str) -> None:
         if self._stream.isatty():
             self.painter.write(f"\x1b]0;{text}\x07")
@@ -124,6 +131,7 @@ class Plain:
         past: PastInputs | None = None,
     ) -> None:
         self._session = session
+        self.wanted = ""  # the session that is to be opened in place of this one
         self._past = past  # what was typed in the project, also on a screen
         self._project = project
         self._about = about  # what the header says beside the badge
@@ -299,8 +307,8 @@ class Plain:
     def _event(self, recorded: p.Recorded) -> None:
         event = recorded.event
         match event:
-            case p.CommandRan() if event.data.get("quit") and event.submission in self._inputs:
-                self._left.set()
+            case p.CommandRan(data=data) if event.submission in self._inputs:
+                self._commanded(data)
             case p.CycleBegan() | p.CycleResumed():  # also one that an answer began, which is no input of its own
                 self._begun(event.submission)
         self._show(recorded)
@@ -308,6 +316,14 @@ class Plain:
         self._see(event)
         if not isinstance(event, p.ModelReplied | p.QuestionAsked):
             asyncio.get_running_loop().call_soon(self._prompt_when_idle)  # after whatever came with this event
+
+    def _commanded(self, data: dict[str, Any]) -> None:
+        """What a command of the person's asks of the surface."""
+        self.wanted = str(data.get("attach", ""))
+        if data.get("quit") or self.wanted:
+            self._left.set()
+        if "copy" in data and not self._out.copy(self._session.last_answer()):
+            self._out.print([Line("not copied: the output is no terminal", "warning")])
 
     def _show(self, recorded: p.Recorded) -> None:
         event, turn = recorded.event, self._turn

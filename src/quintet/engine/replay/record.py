@@ -112,6 +112,10 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
             ),
             keep_page=lambda *words: recorder.awaited("page", commands.keep_page(*words)),
             settings_text=asked("settings", commands.settings_text),
+            sessions_text=asked("sessions", commands.sessions_text),
+            find_session=asked("find_session", commands.find_session),
+            project_facts=asked("facts", commands.project_facts),
+            export=lambda *words: recorder.awaited("export", commands.export(*words)),
             board_rows=commands.board_rows,  # seen on the screen alone
         ),
         ownership=structs.replace(

@@ -19,7 +19,7 @@ from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
 from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted, TurnFinished, TurnStarted
 from quintet.domain.journal.state import SessionState, fold
-from quintet.domain.ports.ports import ShellState
+from quintet.domain.ports.ports import ShellState, Store
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.checkpoints import rewind_preview
@@ -141,6 +141,9 @@ class Session:
         """What going back to before a point would do, line by line."""
         return await rewind_preview.preview(self._core, self.state, number)
 
+    def last_answer(self) -> str:
+        return last_answer(self._core.store, self.id)
+
     def last_exchange(self) -> tuple[str, str]:
         """What the newest turn was begun with, and its answer; empty where there is none."""
         store = self._core.store
@@ -228,3 +231,9 @@ class Session:
         for close in self._core.ownership.closing:
             await close()
         await self._core.store.close()
+
+
+def last_answer(store: Store, session: str) -> str:
+    """The newest answer of a session's; empty if there is none."""
+    ended = (recorded.event for recorded in reversed(store.read(session, kinds=("turn_finished",))))
+    return next((event.answer for event in ended if isinstance(event, TurnFinished) and event.answer), "")

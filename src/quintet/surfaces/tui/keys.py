@@ -95,6 +95,7 @@ class KeyedUi(App[int]):
         "model": "models",
         "agents": "agents",
         "rewind": "rewind",
+        "sessions": "sessions",
     }
 
     def __init__(self, context: TuiContext) -> None:
