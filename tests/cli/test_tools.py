@@ -122,6 +122,7 @@ def test_doctor_on_a_bare_machine_gives_every_missing_tool_a_fix_in_one_line(qui
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone/sitecustomize.py").write_text(GONE)
     bare = {"PATH": only(tmp_path / "bin"), "PYTHONPATH": str(tmp_path / "gone")}
+    path = only(tmp_path / "browsers", "git", "bash", chromium=CHROMIUM)
     told = quintet.run("tools", "doctor", "--json", **bare).clean(1).json()
     tools = {tool["name"]: tool for tool in told["tools"]}
     missing = {name: tool["needs"] for name, tool in tools.items() if tool["state"] == "missing"}
@@ -134,6 +135,9 @@ def test_doctor_on_a_bare_machine_gives_every_missing_tool_a_fix_in_one_line(qui
     assert missing["mcp_tool"] == [f"mcp: {sys.executable} -m pip install 'mcp>=2'"]
     shown = quintet.run("tools", "doctor", **bare).clean(1).out.splitlines()
     assert shown[-1] == f"{len(tools) - len(missing)} of {len(tools)} tools are ready"
+    page = '{"url": "http://127.0.0.1:8000/"}'
+    said = quintet.run("tools", "call", "browser_navigate", "--args", page, PATH=path, PYTHONPATH=bare["PYTHONPATH"])
+    assert said.clean(1).out.startswith("the browser tools need playwright: ") and said.err == ""
     said = quintet.run("tools", "call", "mcp_tool", "--args", '{"command": "list_servers"}', **bare).clean(0).out
     assert "no MCP server is configured" in said, "what needs no server needs no package"
     quintet.settings('[mcp.servers.one]\nurl = "http://127.0.0.1:9/mcp"\n')
