@@ -150,9 +150,9 @@ def test_ctrl_c_interrupts_the_turn_and_the_session_goes_on(quintet: Program, mo
     terminal.types("first")
     terminal.sees("Half an ans")
     terminal.interrupts()
-    terminal.sees("interrupted", "› ")
+    assert terminal.sees("interrupted", "› ").count("interrupted") == 1
     terminal.types("second")
-    terminal.sees("A whole answer.", "› ")
+    assert "interrupted" not in terminal.sees("A whole answer.", "› ")
     assert server.said[1][1:] == [("user", "first"), ("assistant", "Half an ans"), ("user", "second")]
     assert [event["partial"] for event in quintet.events("model_replied")] == [True, False]
 

@@ -57,6 +57,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"waits    {badge.full(e.change.applied_to(e.axes))}   {e.scope}, by {e.actor}", "dim")]
         case p.TransitionDropped() as e:
             return [Line(f"dropped  a waiting transition: {e.reason}", "dim")]
+        case p.CommandRan(line="interrupt", ok=True):
+            return []  # the end of what it interrupts says it
         case p.CommandRan(data={"diff": _}) as e:
             return [Line(line, DIFF_ROLES.get(line[:1], "")) for line in e.text.split("\n")]
         case p.CommandRan() as e:
