@@ -29,7 +29,11 @@ from quintet.domain.dials.transitions import Scope
 from quintet.domain.journal import protocol
 from quintet.domain.permission.effects import ordered
 from quintet.domain.settings.tables import SettingInfo
+from quintet.domain.tasks.limits import LimitUse
 from quintet.engine.commands.table import TABLE
+from quintet.engine.cycle.task_tables import TasksAnswer
+from quintet.engine.reports.activity_log import LogLine
+from quintet.engine.session.status import StatusAnswer
 from quintet.features.registry import tables
 
 REFERENCE = Path(__file__).parent / "reference"
@@ -51,6 +55,7 @@ def pages() -> dict[str, str]:
         "tools.md": _tools(),
         "events.md": _events(),
         "errors.md": _errors(),
+        "json.md": _answers(),
     }
     return {name: "\n\n".join(parts) + "\n" for name, parts in made.items()}
 
@@ -184,6 +189,28 @@ def _events() -> Iterator[str]:
         for kind in get_args(union):
             yield from _struct(kind, f"### `{_tag(kind)}`")
             values += _inside(kind)
+    yield "## Values inside them"
+    for kind in dict.fromkeys(_with_nested(values)):
+        yield from _struct(kind, f"### {kind.__name__}")
+
+
+def _answers() -> Iterator[str]:
+    yield "# JSON answers"
+    yield MADE
+    yield "What `--json` of the commands that look prints, and the `data` of the slash commands of the same name."
+    values: list[type[Struct]] = [LimitUse]
+    for words, kind, about in (
+        ("quintet status --json", StatusAnswer, "One object; `/status` has it as `data.status`."),
+        ("quintet tasks --json", TasksAnswer, "One object; `quintet tasks list --json` is the list `tasks` alone."),
+        (
+            "quintet logs --json",
+            LogLine,
+            "A list of these; in place of `request` stand the fields of the request, in the line of one.",
+        ),
+    ):
+        yield from _struct(kind, f"## `{words}`")
+        yield about
+        values += _inside(kind)
     yield "## Values inside them"
     for kind in dict.fromkeys(_with_nested(values)):
         yield from _struct(kind, f"### {kind.__name__}")

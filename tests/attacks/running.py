@@ -314,7 +314,7 @@ def journal(home: Path) -> list[p.Event]:
     async def read() -> list[p.Event]:
         store = SqliteStore(str(found[-1]))
         try:
-            newest = store.newest()
+            newest = next(iter(store.sessions()), None)
             return [one.event for one in store.read(newest.id)] if newest else []
         finally:
             await store.close()

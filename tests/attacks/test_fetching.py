@@ -34,7 +34,7 @@ def listener() -> Iterator[Server]:
 
 def fetch(repo: Path, listener: Server, axes: AxesChange, said: str, *urls: str) -> Driver:
     async def script(driver: Driver) -> None:
-        await driver.turn(said)
+        await driver.ended(await driver.session.say(said))
 
     calls = [[call("web_get_contents", urls=[url])] for url in urls]
     allow = {"web.allow_hosts": (f"127.0.0.1:{listener.port}",)}

@@ -200,7 +200,7 @@ def test_a_plan_that_opens_its_own_page_tells_nobody(repo: Path, listener: Liste
     where = f"http://127.0.0.1:{listener.port}/leak?PROJECT"
 
     async def script(driver: Driver) -> None:
-        await driver.turn("plan it")
+        await driver.ended(await driver.session.say("plan it"))
 
     calls = [
         [call("Write", file_path="specs/x.html", content=f"<title>Plan</title><script>location = '{where}'</script>")],
@@ -218,7 +218,7 @@ def test_a_plan_that_opens_its_own_page_tells_nobody(repo: Path, listener: Liste
 @pytest.mark.parametrize("axes", [PLAN, RESTRICTED], ids=["plan", "restricted"])
 def test_what_tells_a_page_something_asks_where_composed_addresses_do(repo: Path, axes: AxesChange) -> None:
     async def script(driver: Driver) -> None:
-        await driver.turn("look at https://example.com/")
+        await driver.ended(await driver.session.say("look at https://example.com/"))
 
     calls = [
         call("browser_move_mouse", coordinates=[123, 456]),

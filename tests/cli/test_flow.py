@@ -32,7 +32,7 @@ def test_s4_a_flow_plans_executes_verifies_and_says_where_each_task_stands(quint
 def test_in_restricted_a_flow_stops_at_the_plan_and_goes_on_when_it_is_let(quintet: Program) -> None:
     stopped = quintet.run("headless", "autonomous", TWO).clean(3)
     assert "plan     2 tasks" in stopped.err and "--permission-profile normal" in stopped.err
-    assert not (quintet.root / "a.txt").exists() and quintet.run("tasks", "--json").json() == []
+    assert not (quintet.root / "a.txt").exists() and quintet.run("tasks", "list", "--json").json() == []
     assert quintet.run("flow", "--resume", "--permission-profile", "normal").clean(0).out.count("done  task-") == 2
     assert (quintet.root / "b.txt").read_text() == "b\n"
 
@@ -75,7 +75,7 @@ def test_what_cannot_be_taken_is_said_before_anything_is_opened(quintet: Program
     assert "leave the text away" in quintet.run("flow", TWO, "--resume").clean(2).err
     said = quintet.run("flow", "make it better", *TRUSTED).clean(3)
     assert "No model is configured" in said.err
-    assert quintet.run("tasks", "--json").json() == []
+    assert quintet.run("tasks", "list", "--json").json() == []
 
 
 def test_an_unfinished_merge_holds_a_flow_up_and_the_plan_is_kept(quintet: Program) -> None:
@@ -92,7 +92,7 @@ def test_in_a_plain_session_a_plan_is_shown_and_waits_for_accept(quintet: Progra
     out = done.clean(0).out
     assert "~~~~" not in out and "plan     2 tasks" in out and "waiting  the plan waits for you: /accept" in out
     assert out.index("waiting  ") < out.index("accepted 2 tasks, by user") < out.index("done     2 of 2 tasks done")
-    assert "cycle    done, completed" in out
+    assert "cycle     done, completed" in out
 
 
 @pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning")

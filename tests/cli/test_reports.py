@@ -33,7 +33,7 @@ PRICED = "price_input = 100000\nprice_cached = 50000"  # a request of 10 tokens,
 def test_s1_9_1_every_request_is_in_the_log_with_its_fields(quintet: Program, model: Model) -> None:
     model(call("Read", file_path="tally/count.py"), Reply(text="An answer."), more=PRICED)
     session = quintet.run("-p", "what is there", "--output-format", "json").clean(0).json()["session"]
-    lines = quintet.run("logs", "--json").clean(0).json()
+    lines = quintet.run("logs", "--kind", "request", "--json").clean(0).json()
     requested = quintet.events("model_requested")
     assert [line["seq"] for line in lines] == [event["seq"] for event in requested]
     for line, event in zip(lines, requested, strict=True):
@@ -43,7 +43,7 @@ def test_s1_9_1_every_request_is_in_the_log_with_its_fields(quintet: Program, mo
     assert lines[0]["usage"] == {"input_tokens": 10, "output_tokens": 5, "cached_tokens": 4}
     assert lines[0]["cost"] == pytest.approx(0.8)
     assert lines[0]["badge"] == "chat │ autonomous │ restricted │ smart"
-    heading, *shown = quintet.run("logs").clean(0).out.splitlines()
+    heading, *shown = quintet.run("logs", "--kind", "request").clean(0).out.splitlines()
     assert len(shown) == 2
     for word in ("TIME", "RUN", "STAGE", "MODEL", "TOOLS", "REASONING", "AXES", "CACHED", "COST", "OUTCOME"):
         assert word in heading
@@ -56,7 +56,7 @@ def test_the_log_tells_of_retries_and_errors_and_can_be_narrowed(quintet: Progra
     second = quintet.run("-p", "two", "--output-format", "json").clean(1).json()["session"]
 
     def told(*arguments: str) -> list[tuple[str, str, str]]:
-        lines = quintet.run("logs", "--json", *arguments).clean(0).json()
+        lines = quintet.run("logs", "--kind", "request", "--json", *arguments).clean(0).json()
         return [(line["conversation"], line["outcome"], line["code"]) for line in lines]
 
     retry, ok, error = (first, "retry", "LLM_HTTP_ERROR"), (first, "ok", ""), (second, "error", "LLM_AUTH_FAILED")
@@ -67,22 +67,57 @@ def test_the_log_tells_of_retries_and_errors_and_can_be_narrowed(quintet: Progra
     assert told("-n", "1") == told("--session", second[:-1]) == [error]
     assert told("-n", "0") == told("--stage", "nowhere") == []
     assert told("--stage", "act", "-n", "2") == [ok, error]
-    assert (
-        "no request at stage nowhere; there are some at act" in quintet.run("logs", "--stage", "nowhere").clean(0).out
-    )
+    nowhere = quintet.run("logs", "--kind", "request", "--stage", "nowhere").clean(0).out
+    assert "no request at stage nowhere; there are some at act" in nowhere
     assert "LLM_AUTH_FAILED" in quintet.run("-p", "/logs", "--resume", second).clean(0).out
+
+
+def test_s3_9_3_the_log_is_what_was_done_with_the_requests_among_it(quintet: Program, model: Model) -> None:
+    model(*EDIT, Reply(text="An answer."), more=PRICED)
+    session = quintet.run("-p", "rename it", *BUILD, "--output-format", "json").clean(0).json()["session"]
+    lines = quintet.run("logs", "--session", session, "--json").clean(0).json()
+    assert [line["seq"] for line in lines] == sorted(line["seq"] for line in lines)
+    assert {line["session"] for line in lines} == {session}
+    kinds = [line["kind"] for line in lines]
+    assert kinds.count("request") == len(quintet.events("model_requested", session))
+    calls = [(line["text"], line["reason"].partition(":")[0]) for line in lines if line["kind"] == "call"]
+    assert calls == [("Read tally/count.py", "allow"), ("Edit tally/count.py", "allow")]
+    begun, ended = (line for line in lines if line["kind"] == "turn" and line["outcome"] in ("begun", "done"))
+    assert (begun["text"], ended["text"], ended["turn"]) == ("rename it", "Renamed.", begun["turn"])
+    assert "checkpoint" in kinds
+    heading, *shown = quintet.run("logs", "--session", session).clean(0).out.splitlines()
+    assert heading.split() == ["TIME", "KIND", "WHAT", "COST", "SECONDS", "OUTCOME"]
+    assert len(shown) == len(lines)
+    place = heading.index("WHAT")
+    assert [line[place:].startswith(row["text"][:40]) for line, row in zip(shown, lines, strict=True)] == [True] * len(
+        lines
+    )
+    assert quintet.run("-p", "/logs --kind call", "--resume", session).clean(0).out.count("tally/count.py") == 2
+    assert 'kind "cal": not one of session, turn' in quintet.run("logs", "--kind", "cal").clean(2).err
+
+
+def test_the_end_of_a_long_log_is_that_of_the_whole(quintet: Program) -> None:
+    store(quintet.root, list(Made("q5-long").events(900)), list(Made("q5-short").events(3)))
+    every = quintet.run("logs", "--json").clean(0).json()
+    assert len(every) > 1000
+    for wanted in (("-n", "7"), ("-n", "1500"), ("-n", "3", "--kind", "dial"), ("-n", "2", "--session", "q5-long")):
+        lines = quintet.run("logs", "--json", *wanted).clean(0).json()
+        kind = "dial" if "dial" in wanted else ""
+        fit = [line for line in every if line["kind"] == (kind or line["kind"])]
+        fit = [line for line in fit if "q5-long" not in wanted or line["session"] == "q5-long"]
+        assert lines == fit[-int(wanted[1]) :]
 
 
 def test_the_log_is_followed_as_requests_end(quintet: Program, model: Model) -> None:
     model(Reply(text="one"), Reply(text="two"), Reply(text="three"))
     quintet.run("-p", "first").clean(0)
-    follower = quintet.start("logs", "--follow", "--json", "-n", "1")
+    follower = quintet.start("logs", "--follow", "--kind", "request", "--json", "-n", "1")
     assert follower.stdout
     seen = [json.loads(follower.stdout.readline())]
     for text in ("second", "third"):
         quintet.run("-p", text).clean(0)
         seen.append(json.loads(follower.stdout.readline()))
-    assert seen == quintet.run("logs", "--json").clean(0).json()
+    assert seen == quintet.run("logs", "--kind", "request", "--json").clean(0).json()
     follower.send_signal(signal.SIGINT)
     assert (*follower.communicate(), follower.returncode) == ("", "", 130)
 
@@ -97,7 +132,7 @@ def test_costs_are_added_up_over_sessions_and_a_fork_counts_once(quintet: Progra
     assert set(own) == {first, second}
     assert own[first]["cost"] == pytest.approx(0.8) and own[first]["requests"] == 1
     assert (found["by"], found["unpriced"]) == ("session", {})
-    lines = quintet.run("logs", "--json").json()
+    lines = quintet.run("logs", "--kind", "request", "--json").json()
     assert found["total"]["requests"] == len(lines)
     assert found["total"]["cost"] == pytest.approx(sum(line["cost"] for line in lines))
     for by in ("day", "model", "stage", "work-mode", "mode", "run"):
@@ -219,7 +254,7 @@ def test_what_a_report_shows_cannot_write_to_the_terminal(quintet: Program) -> N
 
 
 def test_a_project_without_sessions_has_no_log_no_cost_and_no_report(quintet: Program) -> None:
-    assert quintet.run("logs").clean(0).out == "no model request yet\n"
+    assert quintet.run("logs").clean(0).out == "nothing was done yet\n"
     assert quintet.run("logs", "--json").clean(0).json() == []
     assert quintet.run("cost").clean(0).out == "no model request yet\n"
     assert quintet.run("cost", "--json").clean(0).json()["rows"] == []

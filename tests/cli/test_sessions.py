@@ -58,6 +58,60 @@ def test_status_says_where_the_newest_session_stands(quintet: Program, model: Mo
     assert status["session"] in text
 
 
+def test_s3_13_3_status_tells_limits_tasks_health_roles_and_questions(quintet: Program) -> None:
+    quintet.settings('[cycle]\nexecutor = "codex"\nmax_cost = 2.5\n[limits]\nmax_cost = 5.0\n')
+    for number, rest in ((1, ""), (2, "depends_on: [task-1]\n")):
+        (quintet.root / f"{number}.md").write_text(f"---\nid: task-{number}\ntitle: Do {number}\n{rest}---\n")
+    quintet.run("tasks", "add", "1.md", "2.md").clean(0)
+    (quintet.root / ".quintet/todo/bad.md").write_text("---\nid: bad\n---\n")
+    status = quintet.run("status", "--json").clean(0).json()
+    assert status["tasks"] == {"counts": {"todo": 2}, "next": {"id": "task-1", "title": "Do 1"}}
+    assert status["health"] == {"error": 0, "warning": 1, "info": 0}
+    assert status["roles"] == {"planner": "native", "executor": "codex", "verifier": "native"}
+    used = {name: (use["of"], use["used"], use["most"]) for name, use in status["limits"]["used"].items()}
+    assert used["limits.max_turns"] == ("turn", 0, 50) and used["cycle.max_cost"] == ("cycle", 0.0, 2.5)
+    assert status["limits"]["max_cost"] == 5.0
+    text = quintet.run("status").clean(0).out
+    for words in (
+        "2 todo   next task-1 Do 1",
+        "1 warning · quintet doctor",
+        "executor codex",
+        "cycle 0.00 of 2.5 cost",
+    ):
+        assert words in text
+    inside = quintet.run("-p", "/status", "--output-format", "json").clean(0).json()
+    assert inside["answer"].splitlines()[3:] == text.splitlines()[3:]  # but for the dials and the session
+    told = inside["data"]["status"]
+    assert {name: told[name] for name in ("tasks", "health", "roles", "limits")} == {
+        name: status[name] for name in ("tasks", "health", "roles", "limits")
+    }
+
+
+def test_a_look_into_the_project_hides_no_session_that_matters(quintet: Program, model: Model) -> None:
+    model(call("bash", command="git push origin main"), Reply(text="An answer."))
+    terminal = quintet.plain("--mode", "build")
+    terminal.sees("› ")
+    terminal.types("publish it")
+    terminal.sees("git push")
+    (live,) = (session["session"] for session in quintet.sessions())
+    for line in ("/queue", "/status", "/tasks", "/logs"):
+        quintet.run("-p", line).clean(0)
+    status = quintet.run("status", "--json").clean(0).json()
+    assert (status["session"], status["live"], status["status"]) == (live, True, "waiting")
+    assert "git push" in status["waiting"][0]
+    assert "waits for an answer" in quintet.run("tasks").clean(0).out
+    (asked,) = quintet.run("tasks", "--json").clean(0).json()["questions"]
+    assert asked["session"] == live and "git push" in asked["text"]
+    terminal.types("n")
+    terminal.sees("An answer.")
+    terminal.types("/quit")
+    terminal.leaves()
+    quintet.run("-p", "/queue").clean(0)
+    assert quintet.run("status", "--json").clean(0).json()["session"] == live
+    resumed = quintet.run("-p", "/cost", "--resume", "--output-format", "json").clean(0).json()
+    assert resumed["session"] == live
+
+
 def test_sessions_are_listed_newest_first_and_shown_and_purged(quintet: Program, model: Model) -> None:
     model(call("Read", file_path="tally/count.py"), Reply(text="An answer."))
     older = quintet.run("-p", "a question about words", "--output-format", "json").json()["session"]

@@ -16,6 +16,13 @@ TABLE = """\
 ▸  todo    task-001  Do task-001  -               0/3  0.0000
    todo    task-002  Do task-002  task-001        0/3  0.0000
 """
+BOARD = """\
+   task-001 Do task-001  todo
+   task-002 Do task-002  after task-001
+
+tasks  2 todo
+next   task-001 Do task-001
+"""
 
 
 @pytest.fixture
@@ -28,11 +35,11 @@ def pages(repo: Path) -> list[str]:
 
 
 def test_tasks_are_added_listed_shown_and_moved(quintet: Program, pages: list[str]) -> None:
-    assert quintet.run("tasks", "--json").clean(0).json() == []
+    assert quintet.run("tasks", "list", "--json").clean(0).json() == []
     assert "quintet tasks add FILE" in quintet.run("tasks").clean(0).out
     said = quintet.run("tasks", "add", *pages).clean(0).out
     assert said == "added task-001  Do task-001\nadded task-002  Do task-002\n"
-    assert quintet.run("tasks").clean(0).out == TABLE
+    assert quintet.run("tasks").clean(0).out == BOARD
     assert quintet.run("tasks", "list").clean(0).out == TABLE
     first, second = quintet.run("tasks", "list", "--json").clean(0).json()
     assert (first["id"], first["next"], first["path"]) == ("task-001", True, ".quintet/todo/task-001.md")
@@ -77,7 +84,7 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(
     failed = quintet.run("tasks", *words)
     assert failed.code == code
     assert said in failed.err
-    assert quintet.run("tasks").clean(0).out == TABLE
+    assert quintet.run("tasks", "list").clean(0).out == TABLE
     assert todo(quintet.root) == ["task-001.md", "task-002.md"]
 
 
@@ -85,8 +92,8 @@ def test_a_malformed_file_is_said_beside_the_list_and_left_alone(quintet: Progra
     quintet.run("tasks", "add", *pages).clean(0)
     bad = quintet.root / ".quintet/todo/task-001.md"
     bad.write_text("---\nid: task-001\ntitle: Do task-001\nrisk: huge\n---\n")
-    listed = quintet.run("tasks")
-    assert (listed.code, listed.out) == (0, TABLE)
+    listed, board = quintet.run("tasks", "list"), quintet.run("tasks")
+    assert (listed.code, listed.out, board.code, board.out, board.err) == (0, TABLE, 0, BOARD, listed.err)
     assert 'task-001.md: line 4, risk: "huge" is not one of low, medium, high' in listed.err
     assert "risk: huge" in bad.read_text()
 
@@ -95,7 +102,8 @@ def test_the_slash_commands_say_the_same_and_a_move_is_in_the_journal(repo: Path
     added(repo, page("task-001"), page("task-002", "task-001"))
 
     async def script(driver: Driver) -> None:
-        assert (await driver.command("/tasks")).text == TABLE.rstrip("\n")
+        assert (await driver.command("/tasks")).text == BOARD.rstrip("\n")
+        assert (await driver.command("/tasks todo")).text == TABLE.rstrip("\n")
         assert (await driver.command("/tasks paused")).text == "no task is paused"
         assert (await driver.command("/queue")).text.splitlines() == [
             "no milestone  0 of 2 over",
@@ -140,7 +148,7 @@ def test_a_field_that_is_nobodys_here_is_noted_kept_and_no_reason_to_refuse_the_
     assert "of 0.5" in shown and "note          ownr is no field" in shown
     assert "TASK_FIELD_UNKNOWN" in quintet.run("doctor").out
     quintet.run("tasks", "move", "t", "running").clean(0)
-    (row,) = quintet.run("tasks", "--json").clean(0).json()
+    (row,) = quintet.run("tasks", "list", "--json").clean(0).json()
     assert (row["cost_budget"], row["kept"], row["context_usage_percent"]) == (0.5, ["ownr: me"], None)
     (quintet.root / ".quintet/todo/t.md").unlink()
     quintet.run("doctor", "fix")

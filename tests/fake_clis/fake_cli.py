@@ -283,6 +283,10 @@ class Scenes:
         self.cli.changed(path)
         self.cli.done("DONE")
 
+    def repeat(self):
+        """Says its assignment again."""
+        self.cli.done(self.whole)
+
     def nothing(self):
         self.cli.done("I looked around.")
 
@@ -410,7 +414,7 @@ def main():
     words = cli.assignment() if NAME == "agent" else sys.stdin.read()
     cli.open()
     told = re.search(r"^scene (\w+.*)$", words, re.MULTILINE)  # of a task, whose prompt begins with words of its own
-    words = told[1] if told else words
+    Scenes.whole, words = words, told[1] if told else words
     scene = words.split()[0]
     play = getattr(Scenes(cli, words), scene, None)
     if play:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,7 +44,8 @@ def outcome(folder: Path) -> tuple[object, ...]:
     tasks = {task.id: (str(task.status), task.title, task.retries) for task in _rows(folder).tasks()}
     files = {made.name: made.read_text() for made in sorted((folder / "out").iterdir())}
     todo = folder / ".quintet" / "todo"
-    pages = sorted(str(page.relative_to(todo)) for page in todo.rglob("*") if page.is_file())
+    names = (str(page.relative_to(todo)) for page in todo.rglob("*") if page.is_file())
+    pages = sorted(re.sub(r"_\d{8}_\d{6}(-\d+)?\.md$", ".md", name) for name in names)  # when is another matter
     rows = Rows(connect_to_read(path), path)
     events = [recorded.event for recorded in rows.read(rows.sessions(1)[0].id)]
     ends = [event.status for event in events if isinstance(event, p.CycleStopped)][-1:]

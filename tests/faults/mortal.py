@@ -48,6 +48,6 @@ async def opened(
     core = app.make_core(places, config.load(places, settings), model=model)
     await core.store.close()
     core.store = store = (kind or MortalStore)(places.database, left)
-    if store.newest() is None:
+    if not store.sessions():
         return await app._begin(core, Surface.RPC, axes, [], agent, places), store
     return await app._take_up(core, store, Surface.RPC, app.LATEST, False, [], "", places), store

@@ -113,6 +113,16 @@ def test_a_command_runs_while_a_question_stands(quintet: Program, model: Model) 
     assert "def tokens" in (quintet.root / COUNT).read_text()
 
 
+def test_who_ends_the_input_at_a_question_leaves_and_can_come_back_to_it(quintet: Program, model: Model) -> None:
+    model(*EDIT)
+    terminal = quintet.plain()
+    terminal.types("rename it")
+    terminal.sees("[n] no")
+    terminal.child.sendeof()
+    assert terminal.leaves()[0] == 0
+    assert "def words" in (quintet.root / COUNT).read_text()
+
+
 def test_a_question_is_closed_by_an_interrupt_and_nothing_is_done(quintet: Program, model: Model) -> None:
     model(*EDIT)
     terminal = quintet.plain()
@@ -136,7 +146,7 @@ def test_review_asks_once_whether_to_go_deep_and_changes_nothing_unasked(
     terminal.sees("review │ assisted │ normal │ smart", "Go deep?", "[d] go deep", "[g] go on at smart")
     terminal.types(typed)
     terminal.types("/status")
-    terminal.sees("axes", badge)
+    terminal.sees(f"/repo   {badge}")
     terminal.types("/mode review")
     assert "Go deep?" not in terminal.sees("unchanged", "› ")
 

@@ -27,7 +27,7 @@ from quintet.domain.ports.ports import Clock, Repository, Store
 from quintet.domain.tasks.board import BoardEntry, BoardKind
 from quintet.domain.tasks.health import Finding, HealthScope, OwnPrompts, Severity
 from quintet.domain.turn.tool_spec import MachinePart
-from quintet.engine.cycle.doctor import Look
+from quintet.engine.cycle.look import Look
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.turn.prompts import checked_page, page_names
 from quintet.features.registry import features

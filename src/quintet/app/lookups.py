@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 from quintet.adapters.files.paths import Places
+from quintet.adapters.processes.system import process_start
 from quintet.adapters.sqlite.database import connect_to_read
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.base.errors import NotFound
+from quintet.domain.journal.store_rows import SessionRow
 from quintet.domain.settings.settings import ROUTES, RoutingSettings, Settings
+from quintet.engine.session.leases import owner_lives
 
 BUILTIN = "builtin"
 
@@ -19,6 +23,11 @@ def stored(places: Places) -> Rows | None:
     if not os.path.exists(places.database):
         return None
     return Rows(connect_to_read(places.database), places.database)
+
+
+def lives(row: SessionRow) -> bool:
+    """Whether a process owns the session now."""
+    return owner_lives(row, time.time(), process_start)
 
 
 def needed(places: Places) -> Rows:

@@ -58,6 +58,7 @@ from quintet.engine.session.core import CommandParts, Core, CycleParts, Log, Mod
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.open_session import create_session, fork_session, new_lease
 from quintet.engine.session.owner import Owner
+from quintet.engine.session.queries import latest
 from quintet.engine.session.session import Session
 from quintet.engine.turn.toolbox import ToolAccess, Toolbox
 from quintet.features.registry import features
@@ -68,7 +69,7 @@ from quintet.tools.meta import finish_step
 if TYPE_CHECKING:
     from quintet.domain.ports.tasks import Plans
     from quintet.domain.tasks.executors import Executors
-    from quintet.engine.cycle.doctor import Look
+    from quintet.engine.cycle.look import Look
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 LATEST = "latest"
@@ -236,6 +237,7 @@ def make_core(
             project_facts=lambda: load("adapters.files.project_facts:look")(places.root, places.name),
             export=lambda *words: asyncio.to_thread(load("app.session_lists:export"), places, artifacts, *words),
             board_rows=lambda: load("app.late_parts:board_rows")(services),
+            under_way=lambda: load("app.task_lookups:under_way")(places),
         ),
         ownership=Ownership(
             process_start=process_start,
@@ -377,7 +379,7 @@ async def _take_up(
     places: Places,
 ) -> Session:
     if wanted == LATEST:
-        newest = store.newest()
+        newest = latest(store.sessions())
         if newest is None:
             raise NotFound("there is no session in this project yet")
         row = newest

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import time
 from typing import Any
 
 import msgspec
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.files.state_files import Artifacts
-from quintet.adapters.processes.system import process_start
 from quintet.adapters.sqlite.database import clear_errors
-from quintet.app.lookups import stored
+from quintet.app.lookups import lives, stored
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.text_table import table
 from quintet.domain.dials import badge
 from quintet.domain.permission.protected_paths import asks, is_write_protected
 from quintet.engine.session import queries
-from quintet.engine.session.leases import owner_lives
 
 HEADING = ("SESSION", "UPDATED", "STATUS", "AXES", "TURNS", "TITLE")
 MOST_SHOWN = 20  # in a session
@@ -31,7 +28,7 @@ def session_rows(places: Places) -> list[dict[str, Any]]:
         found = rows.sessions() if rows else []
     answers = []
     for row in found:
-        summary, live = queries.summary_of(row), owner_lives(row, time.time(), process_start)
+        summary, live = queries.summary_of(row), lives(row)
         answers.append(
             {
                 "session": row.id,

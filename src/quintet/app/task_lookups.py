@@ -1,4 +1,4 @@
-"""The tasks of a project as they are stored now, and who works at them, without a session."""
+"""The work of a project as it is stored now, without a session: tasks and who works at them, sessions, questions."""
 
 from __future__ import annotations
 
@@ -10,9 +10,17 @@ from quintet.adapters.processes.system import process_start
 from quintet.adapters.sqlite.database import clear_errors, connect_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
 from quintet.adapters.tasks.task_folder import TaskFolder
+from quintet.app.lookups import lives, stored
+from quintet.domain.journal.session_summary import SessionStatus
 from quintet.domain.ports.tasks import Claim
+from quintet.domain.tasks.board import BackgroundShell, OpenQuestion, OtherSession, UnderWay
 from quintet.domain.tasks.drift import Scan, scan
+from quintet.domain.tasks.task import TaskStatus
 from quintet.engine.session.leases import owner_lives
+from quintet.engine.session.queries import status_of, summary_of
+
+STOPPED = (TaskStatus.BLOCKED, TaskStatus.FAILED)
+SESSIONS = 50  # that are looked at, the newest ones
 
 
 def tasks_here(places: Places) -> tuple[Scan, TaskRows | None]:
@@ -28,3 +36,26 @@ def tasks_here(places: Places) -> tuple[Scan, TaskRows | None]:
 def live_claims(rows: TaskRows | None) -> dict[str, Claim]:
     found = rows.claims() if rows else {}
     return {task: claim for task, claim in found.items() if owner_lives(claim, time.time(), process_start)}
+
+
+def under_way(places: Places) -> UnderWay:
+    """What is under way in the project: its tasks, the sessions that are not at rest, what waits, what was spent."""
+    found, task_rows = tasks_here(places)
+    rows = stored(places)
+    if rows is None or task_rows is None:
+        return UnderWay(tuple(found.tasks))
+    with clear_errors(places.database):
+        reasons = {task.id: task_rows.moves(task.id)[-1].reason for task in found.tasks if task.status in STOPPED}
+        questions = tuple(OpenQuestion(*row) for row in rows.open_questions())
+        cost, sessions = rows.project_cost(), rows.sessions(SESSIONS)
+    others: list[OtherSession] = []
+    shells: list[BackgroundShell] = []
+    for row in sessions:
+        summary, live = summary_of(row), lives(row)
+        status = status_of(summary, live)
+        if live or status is not SessionStatus.IDLE:
+            others.append(OtherSession(row.id, row.title, status, row.updated, live))
+        if live:
+            shells += [BackgroundShell(shell.name, shell.line, row.id) for shell in summary.shells]
+    claims = {task: claim.owner_pid for task, claim in live_claims(task_rows).items()}
+    return UnderWay(tuple(found.tasks), claims, reasons, tuple(others), questions, tuple(shells), cost)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from functools import cache
@@ -16,7 +15,6 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.state_files import InputHistory
 from quintet.adapters.git.repository import branch
 from quintet.adapters.models.discovery import found_here
-from quintet.adapters.processes.system import process_start
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.file import UserSettings
@@ -24,22 +22,18 @@ from quintet.adapters.settings.gate_terms import make_terms
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.adapters.tasks.drafts import TaskInput
 from quintet.adapters.tasks.task_folder import TaskFolder
-from quintet.app.lookups import BUILTIN, chosen_models, stored
+from quintet.app.lookups import BUILTIN, chosen_models, lives, stored
 from quintet.app.machine_parts import find_ripgrep
 from quintet.app.open import Late, fork, log_crash, open_session
 from quintet.app.opening_notes import sound_agents
-from quintet.app.task_lookups import live_claims, tasks_here
+from quintet.app.task_lookups import under_way
 from quintet.app.trust_question import trust_question
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Surface
-from quintet.domain.journal.session_summary import SessionStatus
 from quintet.domain.ports.ports import Agents
 from quintet.domain.ports.prompt import AgentChoice, ModelChoice, ModelSetup, PromptSources, SessionChoice
 from quintet.domain.settings.settings import Settings
-from quintet.domain.tasks.board import OtherSession, UnderWay
-from quintet.domain.tasks.task import TaskStatus
-from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.queries import status_of, summary_of
 from quintet.engine.session.session import Session
 from quintet.package import load
@@ -85,24 +79,6 @@ def _first_time(places: Places) -> bool:
             return True
     except OSError:
         return False
-
-
-def under_way(places: Places) -> UnderWay:
-    """The project's tasks and its sessions that are not at rest, as they are stored now."""
-    found, task_rows = tasks_here(places)
-    rows = stored(places)
-    with clear_errors(places.database):
-        sessions = rows.sessions(50) if rows else []
-        stopped = [task.id for task in found.tasks if task.status in (TaskStatus.BLOCKED, TaskStatus.FAILED)]
-        reasons = {task: task_rows.moves(task)[-1].reason for task in stopped} if task_rows else {}
-    others = []
-    for row in sessions:
-        summary, live = summary_of(row), owner_lives(row, time.time(), process_start)
-        status = status_of(summary, live)
-        if live or status is not SessionStatus.IDLE:
-            others.append(OtherSession(row.id, row.title, status, row.updated, live))
-    claims = {task: claim.owner_pid for task, claim in live_claims(task_rows).items()}
-    return UnderWay(tuple(found.tasks), claims, reasons, tuple(others))
 
 
 def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> PromptSources:
@@ -164,7 +140,7 @@ def _sessions(places: Places) -> list[SessionChoice]:
         found = rows.sessions()
     shown = []
     for row in found:
-        summary, live = summary_of(row), owner_lives(row, time.time(), process_start)
+        summary, live = summary_of(row), lives(row)
         badge_text = badge.full(summary.axes)
         shown.append(
             SessionChoice(row.id, row.updated, status_of(summary, live), live, badge_text, summary.turns, row.title)

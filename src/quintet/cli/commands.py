@@ -22,7 +22,7 @@ commands:
   quintet flow "…"|FILE       plan, execute and verify (also: headless autonomous "…")
   quintet FILE                a session that begins with planning what the file says
   quintet tour                a minute's tour on a small repository
-  quintet status              where this project's newest session stands
+  quintet status              where this project stands: its live session, limits, tasks, health
   quintet sessions list | show ID [--events] | fork ID | purge ID
   quintet rewind [ID] [N] [files|conversation|both]   back to before a turn
   quintet models list | use PRESET [MODEL] | add | remove NAME | test [NAME]   connect a model
@@ -35,13 +35,13 @@ commands:
   quintet rules list | show ID | add | revoke ID   what you allow without approval, or never
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would be told, part by part
-  quintet tasks list | show ID | add FILE… | move ID STATUS   what is to be done
+  quintet tasks [list | show ID | add FILE… | move ID STATUS]   what is under way and to be done
   quintet secrets list | set NAME | remove NAME   what is kept from models, and given to commands
   quintet doctor [fix]        what is wrong here, and mend what can be
   quintet aside [move|keep|back PATH]  files that were kept out of the project
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money
-  quintet logs [--follow]     every model request, and how it ended
+  quintet logs [--follow]     what was done: turns, requests, calls, questions, dials, tasks
   quintet replay RUN [--export FILE]       a recorded session again, compared event by event
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from

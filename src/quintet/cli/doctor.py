@@ -17,7 +17,8 @@ from quintet.app.services import Checkup
 from quintet.cli.parsing import lookup
 from quintet.domain.base.errors import UsageError
 from quintet.domain.tasks.health import Finding, HealthScope, Severity
-from quintet.engine.cycle.doctor import Look, fix, health_lines
+from quintet.engine.cycle.doctor import fix, health_lines
+from quintet.engine.cycle.look import Look
 from quintet.surfaces.tables import say, say_json
 
 

@@ -1,4 +1,4 @@
-"""The commands that look at what was done: the log of model requests, what they cost, one session's report.
+"""The commands that look at what was done: the log, what model requests cost, one session's report.
 
 Each takes the parsed arguments and returns an exit code; each has a table and a `--json` form.
 """
@@ -25,7 +25,8 @@ from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.journal.protocol import Recorded
 from quintet.domain.models.known import is_free
 from quintet.domain.ports.ports import SessionRow
-from quintet.engine.reports import accounts, session_report
+from quintet.engine.reports import accounts, activity_log, session_report
+from quintet.engine.reports.activity_log import LogFilter, LogKind, LogLine, ProjectLog
 from quintet.engine.reports.forensics import Forensics, allowance, examine
 from quintet.engine.reports.forensics_page import page
 from quintet.engine.reports.forensics_text import forensics_lines
@@ -40,22 +41,45 @@ def logs(arguments: Namespace) -> int:
     if arguments.lines is not None and arguments.lines < 0:
         raise UsageError(f"-n {arguments.lines}: not a number of lines; 0 or more")
     places = locate(arguments.directory)
-    chosen = accounts.wanted(arguments.level, arguments.stage)
+    chosen = activity_log.wanted(arguments.level, arguments.stage, ",".join(arguments.kind))
     if arguments.follow:
         _follow(places, chosen, arguments)
     rows = needed(places) if arguments.session else stored(places)
-    every = accounts.requests(_read(places, rows, arguments.session))
-    shown = _last(arguments.lines, [line for line in every if chosen(line)])
+    every, fit = _newest(places, rows, chosen, arguments) if rows else ([], [])
     if arguments.json:
-        say_json(shown)
+        say_json([activity_log.as_json(line) for line in fit])
     else:
-        say(accounts.log_lines(shown, room=room()) or [accounts.nothing_logged(every, chosen)])
+        say(activity_log.log_table(fit, chosen, room=room()) or [activity_log.nothing_logged(every, chosen)])
     return 0
 
 
-def _follow(places: Places, chosen: accounts.LogFilter, arguments: Namespace) -> NoReturn:
-    """Print each request once it has ended, until interrupted."""
-    rows, requests = needed(places), accounts.Requests()
+def _newest(places: Places, rows: Rows, chosen: LogFilter, arguments: Namespace) -> tuple[list[LogLine], list[LogLine]]:
+    """The lines that were read, and of those the last that fit; no further back than these reach."""
+    with clear_errors(places.database):
+        session = rows.find_session(arguments.session).id if arguments.session else ""
+        every: list[LogLine] = []
+        fit: list[LogLine] = []
+        for after in activity_log.pieces(rows.newest_seq()) if arguments.lines is not None else (0,):
+            every = activity_log.log_lines_of(_logged(rows, session, after, chosen))
+            fit = [line for line in every if chosen(line)]
+            if arguments.lines is not None and len(fit) >= arguments.lines:
+                break
+    return every, fit if arguments.lines is None else fit[max(0, len(fit) - arguments.lines) :]
+
+
+def _logged(rows: Rows, session: str, after: int, chosen: LogFilter) -> list[tuple[str, Recorded]]:
+    """The events that the log is made of, each with its session: of one, or of the whole project."""
+    kinds = accounts.KINDS if chosen.requests_only else activity_log.KINDS
+    if session:
+        return [(session, recorded) for recorded in rows.read(session, after, kinds=kinds)]
+    return rows.read_of_sessions(kinds, after)
+
+
+def _follow(places: Places, chosen: LogFilter, arguments: Namespace) -> NoReturn:
+    """Print each line once what it tells of has ended, until interrupted."""
+    rows, log = needed(places), ProjectLog()
+    with clear_errors(places.database):
+        session = rows.find_session(arguments.session).id if arguments.session else ""
     seen, after, first = -1, 0, True
     while True:
         version = rows.data_version()
@@ -63,31 +87,26 @@ def _follow(places: Places, chosen: accounts.LogFilter, arguments: Namespace) ->
             time.sleep(FOLLOW_SECONDS)
             continue
         seen = version
-        events = _read(places, rows, arguments.session, after)
-        after = events[-1].seq if events else after
-        shown = [line for recorded in events for line in requests.apply(recorded) if chosen(line)]
-        if first:
-            shown = _last(arguments.lines, shown)
+        with clear_errors(places.database):
+            events = _logged(rows, session, after, chosen)
+        after = events[-1][1].seq if events else after
+        fit = [line for of, recorded in events for line in log.apply(of, recorded) if chosen(line)]
+        if first and arguments.lines is not None:
+            fit = fit[max(0, len(fit) - arguments.lines) :]
         if arguments.json:
-            say(msgspec.json.encode(line).decode() for line in shown)
+            say(msgspec.json.encode(activity_log.as_json(line)).decode() for line in fit)
         else:
-            say(accounts.log_lines(shown, heading=first, room=room()))
+            say(activity_log.log_table(fit, chosen, heading=first, room=room()))
         sys.stdout.flush()
         first = False
 
 
-def _last(count: int | None, lines: list[accounts.RequestLine]) -> list[accounts.RequestLine]:
-    return lines if count is None else lines[max(0, len(lines) - count) :]
-
-
-def _read(places: Places, rows: Rows | None, session: str = "", after: int = 0, since: str = "") -> list[Recorded]:
-    """The events that tell of requests, of one session or of the whole project."""
+def _read(places: Places, rows: Rows | None, since: str = "") -> list[Recorded]:
+    """The events of the project that tell of requests."""
     if rows is None:
         return []
     with clear_errors(places.database):
-        if session:
-            return rows.read(rows.find_session(session).id, after, kinds=accounts.KINDS)
-        return rows.read_project(accounts.KINDS, after, since=since)
+        return rows.read_project(accounts.KINDS, since=since)
 
 
 def cost(arguments: Namespace) -> int:
@@ -160,6 +179,8 @@ def _logs(parser: ArgumentParser) -> None:
     parser.add_argument("--follow", action="store_true", help="go on with new ones as they end; JSON one a line")
     parser.add_argument("--level", choices=tuple(accounts.LEVELS), default="info", help="this one and above")
     parser.add_argument("--stage", default="", metavar="STAGE", help="only this stage's, for example act")
+    about = f"only these: {', '.join(LogKind)}; several with commas"
+    parser.add_argument("--kind", action="append", default=[], metavar="KIND", help=about)
     parser.add_argument("-n", type=int, default=None, metavar="N", dest="lines", help="the last N only")
 
 
@@ -187,7 +208,9 @@ def _forensics(parser: ArgumentParser) -> None:
     )
 
 
-LOGS = lookup("logs", "Every model request: when, for what, at which axes, its cost and end.", logs, _logs)
+LOGS = lookup(
+    "logs", "What was done: turns, model requests, calls with their decisions, questions, dials, tasks.", logs, _logs
+)
 COST = lookup("cost", "Tokens and money, over all sessions of this project.", cost, _by)
 REPORT = lookup(
     "report",

@@ -5,31 +5,28 @@ Each takes the parsed arguments and returns an exit code; each has a table and a
 
 from __future__ import annotations
 
-import time
 from argparse import ArgumentParser, Namespace
 
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.system import process_start
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.trust import pieces
 from quintet.adapters.sqlite.database import clear_errors
-from quintet.app.lookups import needed, stored
+from quintet.app.lookups import lives, needed, stored
 from quintet.app.session_lists import HEADING, cells, session_rows
+from quintet.app.task_lookups import tasks_here
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
+from quintet.domain.journal.session_summary import SessionSummary
 from quintet.domain.journal.store_rows import SessionRow
 from quintet.domain.permission.trusted_content import changes, not_loaded
 from quintet.engine.session import queries
-from quintet.engine.session.leases import owner_lives
+from quintet.engine.session import status as session_status
+from quintet.package import load
 from quintet.surfaces.tables import complain, say, say_json, say_table
 
 TITLE = 40
 INDENT = "    "
-
-
-def _lives(row: SessionRow) -> bool:
-    return owner_lives(row, time.time(), process_start)
 
 
 def status(arguments: Namespace) -> int:
@@ -38,33 +35,35 @@ def status(arguments: Namespace) -> int:
     rows = stored(places)
     with clear_errors(places.database):
         if arguments.session:
-            newest: SessionRow | None = needed(places).find_session(arguments.session)
+            row: SessionRow | None = needed(places).find_session(arguments.session)
         else:
-            newest = next(iter(rows.sessions(1)), None) if rows else None
+            row = queries.foremost(rows.sessions(), lives) if rows else None
     dials = loaded.settings.dials
     chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
     contained = sandbox.chosen(loaded.settings.sandbox.use)
-    answer = queries.status(
-        newest,
+    answer = session_status.status(
+        queries.summary_of(row) if row else SessionSummary(axes=chosen.applied_to(INTERACTIVE)),
+        session=row.id if row else None,
+        live=bool(row and lives(row)),
         project=places.root,
         name=places.name,
         settings=loaded.settings,
-        axes=chosen.applied_to(INTERACTIVE),
         trusted=loaded.trusted,
         sandbox=contained,
         loopback_open=sandbox.loopback_open(contained, loaded.settings.sandbox.loopback),
-        owner_lives=_lives,
+        tasks=tasks_here(places)[0].tasks,
+        findings=load("app.health_glance:glanced")(places, loaded.settings),
     )
     if loaded.trusted:
         since = changes(loaded.trust, pieces(places))
-        answer["trust_changes"] = [one.name for one in since]
+        answer.trust_changes = tuple(one.name for one in since)
         loaded.warnings += [not_loaded(since)] if since else []
     for warning in loaded.warnings:
         complain(warning)
     if arguments.json:
         say_json(answer)
     else:
-        say(queries.status_lines(answer))
+        say(session_status.status_lines(answer))
     return 0
 
 
@@ -99,9 +98,9 @@ def _rewind_words(parser: ArgumentParser) -> None:
 
 STATUS = lookup(
     "status",
-    "Where this project's newest session stands.",
+    "Where this project stands: its live session, or the newest with work; limits, tasks, health.",
     status,
-    lambda p: p.add_argument("--session", default="", metavar="ID", help="another session than the newest"),
+    lambda p: p.add_argument("--session", default="", metavar="ID", help="of another session"),
 )
 SESSIONS = actions(
     "sessions",

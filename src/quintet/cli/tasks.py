@@ -11,30 +11,42 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.adapters.tasks.drafts import read_input
-from quintet.app.task_lookups import live_claims, tasks_here
+from quintet.app.lookups import lives, stored
+from quintet.app.task_lookups import live_claims, tasks_here, under_way
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import INTERACTIVE, Axes, AxesChange
 from quintet.domain.dials.transitions import Scope
+from quintet.domain.tasks.board import CostLine, board, board_lines, by_status, moment
+from quintet.domain.tasks.drift import Scan
+from quintet.domain.tasks.limits import costs_of
 from quintet.domain.tasks.order import blocked_by
 from quintet.domain.tasks.page import notes, read_pages
 from quintet.domain.tasks.task import Task
 from quintet.engine.cycle import task_tables as shown
+from quintet.engine.session import queries
 from quintet.package import load
-from quintet.surfaces.tables import complain, say, say_json
+from quintet.surfaces.tables import complain, room, say, say_json
 
 if TYPE_CHECKING:
+    from quintet.adapters.sqlite.task_rows import TaskRows
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 T = TypeVar("T")
 
 
-def tasks_list(arguments: Namespace) -> int:
-    statuses = [shown.parse_status(word) for given in arguments.status for word in given.split(",")]
-    found, rows = tasks_here(locate(arguments.directory))
+def _looked(places: Places) -> tuple[Scan, TaskRows | None]:
+    """The tasks; what is wrong with some is said aside."""
+    found, rows = tasks_here(places)
     for problem in (*(str(bad) for bad in found.bad_pages), *(drift.problem for drift in found.drifts)):
         complain(f"{problem}; `quintet doctor`")
+    return found, rows
+
+
+def tasks_list(arguments: Namespace) -> int:
+    statuses = [shown.parse_status(word) for given in arguments.status for word in given.split(",")]
+    found, rows = _looked(locate(arguments.directory))
     tasks = shown.chosen(found.tasks, statuses)
     if arguments.json:
         say_json(shown.as_json(found.tasks, tasks, live_claims(rows)))
@@ -42,6 +54,39 @@ def tasks_list(arguments: Namespace) -> int:
         say([shown.nothing_shown(found.tasks, statuses)])
     else:
         say(shown.list_lines(found.tasks, tasks))
+    return 0
+
+
+def tasks_board(arguments: Namespace) -> int:
+    """Everything that is under way in the project, as its foremost session sees it."""
+    places = locate(arguments.directory)
+    settings = config.load(places).settings
+    found, task_rows = _looked(places)
+    rows, stored_work = stored(places), under_way(places)
+    with clear_errors(places.database):
+        session = queries.foremost(rows.sessions(), lives) if rows else None
+        taken = rows.moment_of_last(session.id, "checkpoint_taken") if rows and session else ""
+    costs = costs_of(queries.summary_of(session), settings) if session else ()
+    if arguments.json:
+        tasks = shown.as_json(found.tasks, found.tasks, live_claims(task_rows))
+        for task in tasks:
+            task["reason"] = stored_work.reasons.get(task["id"], "")
+        say_json(
+            shown.TasksAnswer(
+                session=session.id if session else None,
+                tasks=tasks,
+                counts=by_status(stored_work.tasks),
+                questions=stored_work.questions,
+                shells=stored_work.shells,
+                sessions=stored_work.sessions,
+                costs=(*costs, CostLine("project", stored_work.cost)),
+                checkpoint=taken or None,
+                next_action=board(stored_work).next_action or None,
+            )
+        )
+        return 0
+    view = board(stored_work, costs=costs, checkpoint=moment(taken))
+    say([*([] if stored_work.tasks else [shown.NONE_YET]), *board_lines(view, room())])
     return 0
 
 
@@ -140,6 +185,13 @@ _TASKS = actions(
 )
 
 
+_BOARD = lookup(
+    "tasks", "All that is under way here: tasks, shells, questions, sessions, cost; `list` is tasks alone.", tasks_board
+)
+
+
 def tasks(arguments: list[str]) -> int:
-    status = arguments[:1] and arguments[0].startswith("--status")
-    return _TASKS(["list", *arguments] if status else arguments)
+    if arguments[:1] and arguments[0].startswith("--status"):
+        return _TASKS(["list", *arguments])
+    named = arguments and (not arguments[0].startswith("-") or arguments[0] in ("-h", "--help"))
+    return (_TASKS if named else _BOARD)(arguments)

@@ -161,8 +161,11 @@ class Headless:
                 self._diagnostics.print(describe(recorded))
             case p.CycleBegan() | p.CycleMoved() | p.PlanMade() | p.PlanAccepted() | p.TaskVerified() | p.TaskMoved():
                 self._diagnostics.print(describe(recorded))
-            case p.CycleStopped() | p.ExecutorActed() | p.ExecutorEnded():
+            case p.CycleStopped() | p.ExecutorSaid(reasoning=False) | p.ExecutorActed() | p.ExecutorEnded():
                 self._diagnostics.print(describe(recorded))
+            case p.TurnFinished(delivery=DeliveryState.NEEDS_WORK) as finished if finished.cycle:
+                said = [Line(f"  {visible(line)}", "dim") for line in finished.answer.splitlines()]
+                self._diagnostics.print(said)  # a unit that is not delivered: all there is of it are its words
             case p.TurnFinished() as finished if finished.status == EndStatus.FAILED or (
                 finished.status != EndStatus.DONE and not finished.answer
             ):

@@ -145,6 +145,7 @@ class Plain:
         self._inputs: dict[str, InputWatch] = {}  # those that have not ended
         self._idle = asyncio.Event()
         self._idle.set()
+        self._input_over = False  # nobody can answer any more
         self._left = asyncio.Event()
         self._last_interrupt = 0.0
         self._background: set[asyncio.Task[str]] = set()
@@ -178,7 +179,9 @@ class Plain:
             await self._typed(text)
             if not self._typed_at:
                 await self._idle.wait()
-        await self._idle.wait()
+        self._input_over = True
+        if self._question is None:
+            await self._idle.wait()
 
     def _header(self) -> None:
         axes, painter = self._session.state.axes, self._out.painter
@@ -338,6 +341,8 @@ class Plain:
                     self._own_line = ""
                     self._out.print([Line("not run: another question came first", "warning")])
                 self._out.print(question(event))
+                if self._input_over:
+                    self._left.set()
                 return
             case p.QuestionAnswered() if self._question and event.question == self._question.question:
                 self._question = None

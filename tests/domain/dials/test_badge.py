@@ -37,6 +37,7 @@ def test_s3_8_3_review_and_repair_show_full_labels_at_any_width() -> None:
 
 def test_s3_8_4_the_title() -> None:
     assert badge.title(BUILD, "invoicer") == "Quintet[build|A|trusted|smart] invoicer"
+    assert badge.title(BUILD, "invoicer", paused=True) == "Quintet[build|A|trusted|smart]‖ invoicer"
 
 
 def test_s3_8_6_every_value_has_a_colour_and_they_are_the_specified_ones() -> None:

@@ -630,7 +630,7 @@ def test_a_slash_command_of_the_table_is_never_the_agents(repo: Path, crew: Path
     write(crew, "crew", [item("status", action="Say how it stands")])
 
     async def script(driver: Driver) -> None:
-        assert "agent    crew" in (await driver.command("/status")).text
+        assert "agent     crew" in (await driver.command("/status")).text
         assert (await driver.turn("*status")).answer == "fine"
 
     enter(repo, script, ["fine"])

@@ -104,10 +104,10 @@ def test_the_next_turn_after_a_rewind_goes_on_from_there_and_dials_stay(repo: Pa
     async def script(driver: Driver) -> None:
         await driver.turn("one")
         await driver.turn("two")
-        await driver.command("/mode plan")
+        await driver.command("/mode chat")
         await driver.command("/rewind 2 conversation")
         await driver.turn("three")
-        assert driver.axes.work_mode == "plan"
+        assert driver.axes.work_mode == "chat"
 
     model = ScriptedModel(["a", "b", "c"])
     drive(repo, script, model)

@@ -132,6 +132,18 @@ def test_a_plan_whose_ids_were_taken_while_it_waited_gets_others(repo: Path) -> 
     drive(repo, script, rules(), axes=AxesChange(WorkMode.PLAN, RunControl.ASSISTED, PermissionProfile.NORMAL))
 
 
+def test_a_cycle_that_is_stopped_before_it_goes_on_leaves_the_session_free(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        assert (await stretch(driver, f"/plan {TWO}")).status == "waiting"
+        accepted = await driver.session.say("/accept --autonomous --permission-profile normal")
+        await driver.session.say("/stop")
+        assert await driver.ended(accepted)
+        assert (await driver.turn("git status")).status == "done"
+        assert todo(repo) == []
+
+    drive(repo, script, rules(), axes=AxesChange(WorkMode.PLAN, RunControl.ASSISTED, PermissionProfile.NORMAL))
+
+
 def test_a_plan_whose_pages_are_gone_is_not_taken_for_an_empty_one(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         assert (await stretch(driver, f"/plan {TWO}")).status == "waiting"

@@ -113,7 +113,7 @@ def test_what_ai_clis_did_is_in_the_log_and_in_the_costs(repo: Path) -> None:
 
     async def look(driver: Driver) -> None:
         said.append((await driver.command("/cost --by stage")).text)
-        said.append((await driver.command("/logs")).text)
+        said.append((await driver.command("/logs --kind request")).text)
 
     scripts = [
         pages("a"),

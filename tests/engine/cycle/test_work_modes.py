@@ -335,3 +335,14 @@ def test_plan_reads_a_file_in_quotes_and_says_when_there_is_none(repo: Path) -> 
         assert (began.source, began.text) == ("my file.md", TWO)
 
     drive(repo, script, rules(), axes=ASSISTED)
+
+
+def test_restricted_for_the_next_unit_alone_is_looked_at_before_that_unit_begins(repo: Path) -> None:
+    added(repo, creates("one"))
+
+    async def script(driver: Driver) -> None:
+        await driver.command("/steer permission-profile restricted for-next-unit")
+        end = await stretch(driver, "/implement")
+        assert end.status == "blocked" and "profile restricted" in end.reason and units(driver) == []
+
+    drive(repo, script, rules(), axes=NORMAL)

@@ -145,26 +145,6 @@ def test_no_request_is_lost_or_told_twice(events: list[p.Event]) -> None:
     assert [line.seq for line in lines] == [r.seq for r in recorded if isinstance(r.event, p.ModelRequested)]
 
 
-def test_only_what_is_asked_for_is_shown() -> None:
-    lines = accounts.requests(
-        journal(
-            asked("s-1"), replied("s-1"), asked("s-2", stage="warmup"), failed("s-2", 1.0), asked("s-3"), failed("s-3")
-        )
-    )
-
-    def steps(level: str, stage: str = "") -> list[str]:
-        chosen = accounts.wanted(level, stage)
-        return [line.step for line in lines if chosen(line)]
-
-    assert steps("info") == steps("") == ["s-1", "s-2", "s-3"]
-    assert steps("warning") == ["s-2", "s-3"]
-    assert steps("error") == ["s-3"]
-    assert steps("info", "warmup") == ["s-2"]
-    assert steps("error", "warmup") == []
-    with pytest.raises(UsageError, match="Did you mean error"):
-        accounts.wanted("eror", "")
-
-
 # ── costs
 
 
@@ -333,16 +313,19 @@ def test_a_fork_is_reported_with_what_it_shares(repo: Path) -> None:
 
 def test_the_session_tells_its_own_log_cost_and_report(repo: Path) -> None:
     async def script(driver: Driver) -> None:
-        assert (await driver.command("/logs")).text == "no model request yet"
+        assert (await driver.command("/logs --kind request")).text == "no model request yet"
         assert (await driver.command("/cost")).text == "0.0000   0 tokens in (0 cached), 0 out, 0 turns"
         for n in range(24):
             await driver.turn(f"turn {n}")
             await clock.sleep(1)
-        logs = (await driver.command("/logs")).text.splitlines()
+        done = (await driver.command("/logs")).text.splitlines()
+        assert [line.split()[2] for line in done[-3:]] == ["turn", "request", "turn"] and max(map(len, done)) <= 110
+        logs = (await driver.command("/logs --kind request")).text.splitlines()
         assert len(logs) == 1 + 20 and max(map(len, logs)) <= 110
         assert [line[:19] for line in logs[1:]] == [f"2026-01-01 00:00:{n:02}" for n in range(4, 24)]
-        assert "24 requests" in (await driver.command("/logs --level error")).text
+        assert "24 requests" in (await driver.command("/logs --level error --kind request")).text
         assert "there are some at act" in (await driver.command("/logs --stage akt")).text
+        assert 'kind "calls": not one of' in (await driver.command("/logs --kind calls")).text
         cost = (await driver.command("/cost --by stage")).text.splitlines()
         assert cost[0] == "0.0000   240 tokens in (0 cached), 120 out, 24 turns"
         assert cost[1].split() == ["STAGE", "REQUESTS", "FAILED", "IN", "CACHED", "OUT", "COST"]

@@ -262,6 +262,7 @@ def test_a_review_never_runs_in_a_work_mode_that_may_change_the_project(repo: Pa
         await driver.command("/review")
         await driver.command("/stop")  # drops the transition that waits, and with it what the review needs
         await driver.until_type(p.TurnFinished)
+        await driver.command("/queued run")
         ended = await driver.until_type(p.TurnFinished)
         assert (ended.status, ended.reason) == ("cancelled", "a review runs in work mode review, and this is build")
 

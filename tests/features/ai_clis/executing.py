@@ -1,8 +1,6 @@
 """Fake AI CLIs on PATH, and the real executors that start them."""
 
 import asyncio
-import os
-import sys
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
@@ -16,23 +14,11 @@ from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.domain.tasks.executors import Assignment, Ended, ExecutorPart, ExecutorRole
 from quintet.features.ai_clis.settings import ExecutorSettings
 from quintet.features.ai_clis.wiring import make_executors
-from tests.places import TESTS
 
-FAKE = TESTS / "fake_clis" / "fake_cli.py"
 AGENT = "acp:agent"
 EACH = ("codex", "claude", "gemini", AGENT)
 WRITING = (Effect.READ, Effect.EDIT, Effect.EXECUTE)
 READING = (Effect.READ, Effect.EXECUTE)
-
-
-def put_on_path(folder: Path) -> str:
-    """Fakes by every name, in front of whatever is installed; returns the PATH that finds them."""
-    folder.mkdir()
-    for name in ("codex", "claude", "gemini", "agent"):
-        path = folder / name
-        path.write_text(f"#!{sys.executable}\n{FAKE.read_text()}")
-        path.chmod(0o755)
-    return f"{folder}:{os.environ['PATH']}"
 
 
 class Executing:

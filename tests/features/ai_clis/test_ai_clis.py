@@ -39,7 +39,8 @@ from quintet.features.ai_clis.gemini import Gemini
 from quintet.features.ai_clis.lines import LineSplitter, Whole
 from quintet.features.ai_clis.run import UNREADABLE
 from quintet.features.ai_clis.settings import ExecutorSettings
-from tests.features.ai_clis.executing import AGENT, EACH, Executing, put_on_path
+from tests.fake_clis.on_path import put_on_path
+from tests.features.ai_clis.executing import AGENT, EACH, Executing
 from tests.looking import alive
 
 CLIS = ("codex", "claude", "gemini")

@@ -13,7 +13,8 @@ from quintet.domain.permission.gate import Sandbox
 from quintet.domain.tasks.executors import CallEnded, ExecutorFailure
 from quintet.features.ai_clis.dialect import BYPASS
 from quintet.features.ai_clis.settings import ExecutorSettings
-from tests.features.ai_clis.executing import AGENT, EACH, Executing, put_on_path
+from tests.fake_clis.on_path import put_on_path
+from tests.features.ai_clis.executing import AGENT, EACH, Executing
 
 CLIS = ("codex", "claude", "gemini")
 HOMES = {"codex": ".codex", "claude": ".claude", "gemini": ".gemini"}

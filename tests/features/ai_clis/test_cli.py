@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.cycles import NOTE
-from tests.features.ai_clis.executing import put_on_path
+from tests.fake_clis.on_path import put_on_path
 from tests.surfaces.program import Program
 
 IMPLEMENT = "/implement --autonomous --permission-profile trusted"
@@ -52,7 +52,7 @@ def test_an_executor_that_is_not_there_is_said_with_the_nearest_and_nothing_begi
     missing = quintet.run("flow", NOTE, "--permission-profile", "trusted", "--planner", "codexx").clean(2)
     assert '"codexx" is no executor. Did you mean codex?' in missing.err
     assert missing.err.count("is no executor") == 1
-    assert quintet.run("tasks", "--json").json() == []
+    assert quintet.run("tasks", "list", "--json").json() == []
 
 
 @pytest.mark.system("bwrap")
@@ -73,7 +73,7 @@ def test_s4_an_ai_cli_that_does_nothing_asks_back_or_claims_success_is_never_don
     quintet.settings(f'[cycle]\nexecutor = "codex"\nverifier = "{verifier}"\n')
     done = quintet.run("-p", IMPLEMENT, PATH=fakes).clean(3)
     assert "not verified" in done.err and words in done.err
-    assert quintet.run("tasks", "--json").json()[0]["status"] == "reviewing"
+    assert quintet.run("tasks", "list", "--json").json()[0]["status"] == "reviewing"
 
 
 @pytest.mark.system("bwrap")

@@ -75,6 +75,11 @@ class Rows:
         values = (after, _END if before is None else before, since, _json(kinds))
         return self._recorded(self.connection.execute(self.sql["read_project_events_of_types"], values))
 
+    def read_of_sessions(self, kinds: Sequence[str], after: int = 0) -> list[tuple[str, Recorded]]:
+        """The events of these types in the whole project from then on, each with its session."""
+        rows = self.connection.execute(self.sql["read_events_of_sessions"], (after, _json(kinds))).fetchall()
+        return [(str(row[0]), one) for row, one in zip(rows, self._recorded(row[1:] for row in rows), strict=True)]
+
     def pieces(self, session: str, after: int = 0, before: int | None = None) -> Iterator[Recorded]:
         """A session's events as `read` gives them, held a piece at a time."""
         last = self.last_seq(session) if before is None else before
@@ -119,6 +124,19 @@ class Rows:
     def count(self, session: str) -> int:
         return int(self._value("count_events", session) or 0)
 
+    def open_questions(self) -> list[tuple[str, str, str]]:
+        """The questions that nobody has answered: each one's id, its text and its session, oldest first."""
+        return [(str(id), str(text), str(session)) for id, text, session in self._all("open_questions")]
+
+    def project_cost(self) -> float:
+        """What all sessions spent together; what forks share counts once."""
+        return float(self._value("project_cost"))
+
+    def moment_of_last(self, session: str, kind: str) -> str:
+        """When the session's newest event of a type was written; empty if there is none."""
+        newest = self.last_of_type(session, kind)
+        return self.at(newest) if newest else ""
+
     def inbox(self, session: str) -> list[Submitted | Unreadable]:
         decode_submitted = _protocol().decode_submitted
         found: list[Submitted | Unreadable] = []
@@ -131,6 +149,9 @@ class Rows:
 
     def data_version(self) -> int:
         return int(self.connection.pragma("data_version"))
+
+    def _all(self, query: str) -> list[tuple[Any, ...]]:
+        return self.connection.execute(self.sql[query]).fetchall()
 
     def _value(self, query: str, *values: str | int) -> Any:
         return self.connection.execute(self.sql[query], values).fetchall()[0][0]

@@ -198,9 +198,10 @@ class SqliteStore:
         with clear_errors(self.path):
             return self._read.session(session)
 
-    def newest(self) -> SessionRow | None:
+    def sessions(self) -> list[SessionRow]:
+        """Newest first."""
         with clear_errors(self.path):
-            return next(iter(self._read.sessions(1)), None)
+            return self._read.sessions()
 
     def find_session(self, prefix: str) -> SessionRow:
         with clear_errors(self.path):

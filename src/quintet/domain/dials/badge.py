@@ -54,12 +54,10 @@ def compact(axes: Axes, *, paused: bool = False) -> str:
     return "".join(f"[{letter.upper()}]" for letter in letters) + (PAUSED if paused else "")
 
 
-def title(axes: Axes, project: str) -> str:
+def title(axes: Axes, project: str, *, paused: bool = False) -> str:
     """What the terminal's title says."""
-    control = _CONTROL_LETTER[axes.run_control]
-    return (
-        f"Quintet[{axes.work_mode}|{control}|{axes.permission_profile}|{axes.model_mode}] {' '.join(project.split())}"
-    )
+    words = (axes.work_mode, _CONTROL_LETTER[axes.run_control], axes.permission_profile, axes.model_mode)
+    return f"Quintet[{'|'.join(words)}]{PAUSED if paused else ''} {' '.join(project.split())}"
 
 
 def lines(axes: Axes, width: int, *, paused: bool = False) -> list[str]:

@@ -34,7 +34,7 @@ QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRe
     "analyze_test_failure"
 }
 # What a command did has an event that says it.
-SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "agent", "task"})
+SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "agent", "task", "shell"})
 DIFF_ROLES = {"+": "success", "-": "error", "@": "info"}
 MOST_LINES = 60  # of one tool's output
 

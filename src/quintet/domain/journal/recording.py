@@ -80,6 +80,7 @@ class Header(Struct, frozen=True, tag_field="type", tag="begin"):
     pages: dict[str, str] = field(default_factory=dict)  # prompts of the project's own
     shipped: dict[str, str] = field(default_factory=dict)  # digests of the others
     commands: tuple[CommandUsage, ...] = ()  # slash commands of features
+    sees_work: bool = False  # whether commands tell of the whole project's work
 
 
 class Past(Struct, frozen=True, tag_field="type", tag="event"):

@@ -11,6 +11,7 @@ from quintet.domain.agents.run import RunMetadata
 from quintet.domain.dials.axes import INTERACTIVE, Axes
 from quintet.domain.dials.transitions import Transition
 from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.executors import CycleRoles
 from quintet.domain.turn.messages import Usage
 
 if TYPE_CHECKING:
@@ -47,6 +48,16 @@ class CycleBrief(Struct, frozen=True):
     executor: str
     verifier: str
     reason: str = ""
+    usage: Usage = Usage()
+    cost: float = 0.0
+    seconds: float = 0.0  # until it last stopped
+
+
+class ShellBrief(Struct, frozen=True):
+    """A background shell of the session's process, as far as the journal knows."""
+
+    name: str
+    line: str
 
 
 class SessionSummary(Struct, frozen=True):
@@ -65,6 +76,10 @@ class SessionSummary(Struct, frozen=True):
     run: RunMetadata | None = None  # the active run
     cycle: CycleBrief | None = None  # the newest
     skipped: int = 0  # calls of the newest run that nobody could approve
+    calls: int = 0  # of the turn that is under way
+    shells: tuple[ShellBrief, ...] = ()
+    executors: CycleRoles = CycleRoles()  # that were chosen for the session
+    used: bool = True  # something was done or turned in it; not if it was only looked into
 
 
 def summarise(state: SessionState) -> SessionSummary:
@@ -84,6 +99,10 @@ def summarise(state: SessionState) -> SessionSummary:
         run=state.runs.known.get(state.runs.active),
         cycle=brief(state.cycle) if state.cycle else None,
         skipped=state.turns.skipped,
+        calls=state.turns.open.calls if state.turns.open else 0,
+        executors=state.executors,
+        used=state.used,
+        shells=tuple(ShellBrief(name, line) for name, line in state.calls.shells.items()),
     )
 
 
@@ -106,4 +125,7 @@ def brief(cycle: CycleState) -> CycleBrief:
         cycle.roles.executor,
         cycle.roles.verifier,
         cycle.reason,
+        cycle.spent.usage,
+        cycle.spent.cost,
+        cycle.spent.seconds,
     )

@@ -38,6 +38,7 @@ from quintet.domain.turn.tool_spec import CallStatus
 REPORTS = frozenset({"review", "research", "plan"})  # orders that the model is told of
 FILES_REWOUND = "The user took files back to how they were before: {files} changed. Read them again before you go on."
 DATA = "Data from {path} ({format}):\n\n{text}"
+LOOKS = frozenset({p.SessionOpened, p.SessionTaken, p.CommandRan, p.Noticed, p.HookRan})  # what a look alone leaves
 OTHERS_WORDS = ("web_", "browser_", "mcp_")  # tools whose results somebody else than the model wrote
 
 
@@ -67,8 +68,10 @@ class SessionState(Struct):
     checkpoint: p.CheckpointTaken | None = None  # the newest
     spent: Spending = field(default_factory=Spending)
     rules: tuple[Rule, ...] = ()  # those that hold in this session only
+    used: bool = False  # something was done or turned here; not if it was only looked into
 
     def apply(self, event: p.Event) -> None:
+        self.used = self.used or type(event) not in LOOKS
         handler = _HANDLERS.get(type(event))
         if handler:
             handler(self, event)
@@ -216,6 +219,8 @@ def _decided(state: SessionState, event: p.CallDecided) -> None:
 
 def _finished(state: SessionState, event: p.ToolFinished) -> None:
     started, effects = state.calls.finish(event)
+    if state.turns.open and started:
+        state.turns.open.calls += 1
     if event.status is CallStatus.OK and event.tool.startswith(OTHERS_WORDS):
         state.calls.know(event.content, tool=event.tool, asked=started.arguments if started else "")
     if event.status is CallStatus.INTERRUPTED and Effect.PUBLISH in effects and state.cycle:

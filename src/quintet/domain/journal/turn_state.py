@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import DecodeError, Struct, field, json, structs
 
+from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.safe_text import brief
 from quintet.domain.journal.call_events import CallDecided, ToolFinished, ToolStarted
 from quintet.domain.journal.reasons import names_a_dial, without_person
 from quintet.domain.journal.session_events import (
@@ -16,8 +18,10 @@ from quintet.domain.journal.session_events import (
     InputsHeld,
     InputsReleased,
     InputWithdrawn,
+    Noticed,
     RunPaused,
     RunResumed,
+    SessionTaken,
     TurnFinished,
     TurnStarted,
 )
@@ -28,6 +32,14 @@ from quintet.domain.permission.rules import subject_of
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
 from quintet.domain.turn.skipped import SHELL, SkippedCall, allowed_by
+from quintet.domain.turn.tool_spec import CallStatus
+
+SHELL_ENDED = "SHELL_ENDED"  # code of the notice that a background shell was ended
+_SHELL_STARTED = regex(r"shell (\S+) is started\.")
+_ENDED_SHELL = regex(r"background shell (\S+) is ended")
+_OVER = regex(r"(?m)^\(exit -?\d+\)$")
+KILL = "kill_shell"
+_NAMES_SHELL = {"bash_output": "bash_id", "write_to_shell": "shell_id", KILL: "shell_id"}
 
 
 def skipped_call(event: CallDecided) -> SkippedCall | None:
@@ -56,6 +68,7 @@ class OpenTurn(Struct):
     run: str
     submission: str
     steps: int = 0
+    calls: int = 0
     skipped: list[SkippedCall] = field(default_factory=list)
 
 
@@ -151,11 +164,23 @@ class CallState(Struct):
     effects: dict[str, tuple[Effect, ...]] = field(default_factory=dict)  # of calls not finished yet
     last_result: str = ""  # of the newest finished call
     addresses: set[str] = field(default_factory=set)  # that somebody else than the model wrote
+    shells: dict[str, str] = field(default_factory=dict)  # background shells, with what they run; as far as was told
 
     def finish(self, event: ToolFinished) -> tuple[ToolStarted | None, tuple[Effect, ...]]:
         """The call as it was started, and its effects."""
         self.last_result = event.content
-        return self.running.pop(event.call, None), self.effects.pop(event.call, ())
+        started = self.running.pop(event.call, None)
+        if started and event.status is CallStatus.OK:
+            self._told_of_shell(started, event.content)
+        return started, self.effects.pop(event.call, ())
+
+    def _told_of_shell(self, started: ToolStarted, content: str) -> None:
+        """A shell that goes on, or of which a call has seen the end."""
+        over = started.tool == KILL or _OVER.search(content)
+        if started.tool == SHELL and (named := _SHELL_STARTED.match(content)):
+            self.shells |= {} if over else {named[1]: brief(started.arguments)}
+        elif over and (word := _NAMES_SHELL.get(started.tool)):
+            self.shells.pop(str(json.decode(started.arguments).get(word)), None)
 
     def settle(self) -> None:
         self.running = {}
@@ -171,4 +196,17 @@ def _started(calls: CallState, event: ToolStarted) -> None:
     calls.running[event.call] = event
 
 
-CALL_FOLDS: dict[type, Callable[[CallState, Any], None]] = {ToolStarted: _started}
+def _noticed(calls: CallState, event: Noticed) -> None:
+    if event.code == SHELL_ENDED and (named := _ENDED_SHELL.match(event.text)):
+        calls.shells.pop(named[1], None)
+
+
+def _taken(calls: CallState, event: SessionTaken) -> None:
+    calls.shells = {}  # they ended with the process that had them
+
+
+CALL_FOLDS: dict[type, Callable[[CallState, Any], None]] = {
+    ToolStarted: _started,
+    Noticed: _noticed,
+    SessionTaken: _taken,
+}

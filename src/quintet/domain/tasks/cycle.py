@@ -147,13 +147,18 @@ def next_step(
     if found.ready:
         if settings.max_units and cycle.spent.units >= settings.max_units:
             return Stop(EndStatus.LIMIT, f"cycle.max_units = {settings.max_units}")
-        if profile is PermissionProfile.RESTRICTED and found.ready.text.mutation is not Mutation.NONE:
+        if is_kept_back(found.ready, profile):
             return Stop(EndStatus.BLOCKED, NEEDS_PROFILE)
         return Execute(found.ready)
     waits = found.running or (found.left and not found.failed)  # for another process, or for a person
     if replans and not cycle.plan.added_nothing and not waits:
         return Plan() if not _too_often(cycle, settings) else _iterations(settings)
     return _end(found)
+
+
+def is_kept_back(task: Task, profile: PermissionProfile) -> bool:
+    """Whether a unit of the task is not begun at a profile: nothing is built at restricted."""
+    return profile is PermissionProfile.RESTRICTED and task.text.mutation is not Mutation.NONE
 
 
 def _unless_over(cycle: CycleState, found: Board, replans: bool, rest: Stop) -> Stop:

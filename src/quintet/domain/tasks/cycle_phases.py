@@ -23,6 +23,23 @@ class CyclePhase(StrEnum):
 
 
 P = CyclePhase
+# What a person is told of a phase, in a status line and in `status`.
+WORDS: dict[CyclePhase, str] = {
+    P.IDLE: "ready",
+    P.READING_INPUT: "reading the request",
+    P.CHECKING_DONE: "looking at done tasks",
+    P.VERIFYING: "verifying",
+    P.CLEANING_UP: "filing the verdict",
+    P.PLANNING: "planning",
+    P.CHECKING_TODO: "looking for open tasks",
+    P.PROCESSING: "choosing a task",
+    P.EXECUTING: "executing",
+    P.MOVING_COMPLETED: "handing over",
+    P.CYCLE_COMPLETE: "round done",
+    P.COMPLETED: "completed",
+    P.FAILED: "failed",
+    P.NO_TODO: "nothing to do",
+}
 TERMINAL = frozenset({P.COMPLETED, P.FAILED, P.NO_TODO})
 # Every phase at work may fail, and begins with a look at what is done when a cycle goes on after it was stopped.
 _FORTH: dict[CyclePhase, tuple[CyclePhase, ...]] = {

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from quintet.domain.base.errors import StoreError
-from quintet.domain.ports.ports import SessionRow
-from quintet.domain.ports.tasks import Claim
-from quintet.domain.tasks.drift import Scan
-from quintet.domain.turn.tool_spec import MachinePart
+if TYPE_CHECKING:
+    from quintet.domain.base.errors import StoreError
+    from quintet.domain.ports.ports import SessionRow
+    from quintet.domain.ports.tasks import Claim
+    from quintet.domain.tasks.drift import Scan
+    from quintet.domain.turn.tool_spec import MachinePart
 
 
 class Severity(StrEnum):
@@ -50,6 +51,12 @@ def to_mend(findings: Iterable[Finding]) -> list[Finding]:
 def named(findings: Iterable[Finding]) -> str:
     """Findings in a line, by their codes and what each is about."""
     return "; ".join(sorted(f"{one.code} {one.subject}" for one in findings))
+
+
+def by_severity(findings: Iterable[Finding]) -> dict[str, int]:
+    """How many findings there are of each severity, the worst first."""
+    found = [finding.severity for finding in findings]
+    return {str(severity): found.count(severity) for severity in reversed(Severity)}
 
 
 class OwnPrompts(Struct, frozen=True):

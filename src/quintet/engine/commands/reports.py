@@ -6,23 +6,24 @@ Loaded when one of them is given: most sessions never ask.
 from __future__ import annotations
 
 import asyncio
+import posixpath
 from collections.abc import AsyncIterator, Sequence
 from functools import partial
 
 from msgspec import to_builtins
 
 from quintet.domain.base.errors import UsageError
-from quintet.domain.dials import badge
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Recorded, TurnRated
-from quintet.domain.journal.session_summary import brief
+from quintet.domain.journal.session_summary import summarise
 from quintet.domain.models.known import is_free
-from quintet.engine.reports import accounts
+from quintet.engine.reports import accounts, activity_log
+from quintet.engine.reports.activity_log import LogLine
 from quintet.engine.reports.forensics import Examiner, allowance
 from quintet.engine.reports.forensics_page import page
 from quintet.engine.reports.session_report import Reporter, report_lines
+from quintet.engine.session import status as session_status
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
-from quintet.engine.session.queries import cycle_line, network_words, sandbox_words
 
 LOG_LINES = 20
 LOG_CELLS = 110  # of a line of it
@@ -30,28 +31,24 @@ RATINGS = ("1", "2", "3", "4", "5")
 PIECE = 1000  # event numbers read at once
 
 
-def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    state = context.state
-    rows = [
-        ("session", f"{state.session}  {state.status}"),
-        ("axes", badge.full(state.axes, paused=state.turns.paused)),
-        ("model", context.core.turn.models.route(state.dials)),
-        ("sandbox", sandbox_words(context.core.turn.toolbox.sandbox)),
-        ("network", network_words(context.core.turn.toolbox.terms.loopback_open)),
-        (
-            "turns",
-            f"{state.turns.count}, {state.spent.usage.input_tokens} tokens in, {state.spent.usage.output_tokens} out",
-        ),
-        ("cost", f"{state.spent.cost:.4f}"),
-    ]
-    if state.runs.agent:
-        run = state.runs.known.get(state.runs.active)
-        following = f"   run {run.run_id}, {run.workflow_ref}, {run.phase}" if run else ""
-        rows.append(("agent", f"{state.runs.agent.id}{following}"))
-    if state.cycle:
-        rows.append(("cycle", cycle_line(to_builtins(brief(state.cycle)))))
-    rows += [("pending", f"{badge.full(t.change.applied_to(state.axes))}  {t.scope}") for t in state.dials.pending]
-    return CommandOutcome("\n".join(f"{name:<9}{value}" for name, value in rows))
+async def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    core, state = context.core, context.state
+    told = core.commands.under_way is not None  # older recordings hold neither tasks nor health
+    terms = core.turn.toolbox.terms
+    answer = session_status.status(
+        summarise(state),
+        session=state.session,
+        live=True,
+        project=core.project,
+        name=posixpath.basename(core.project),
+        settings=core.settings,
+        trusted=core.agents.trusted if told else False,
+        sandbox=core.turn.toolbox.sandbox,
+        loopback_open=terms.loopback_open,
+        tasks=core.cycle.tasks().look().tasks if told else (),
+        findings=await core.cycle.look().glanced() if told else (),
+    )
+    return CommandOutcome("\n".join(session_status.status_lines(answer)), data={"status": to_builtins(answer)})
 
 
 async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -67,12 +64,18 @@ async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 async def logs(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    chosen = accounts.wanted(str(line.flags.get("level", "")), str(line.flags.get("stage", "")))
-    every = accounts.requests([r async for r in _journal(context, accounts.KINDS)])
-    shown = [request for request in every if chosen(request)][-LOG_LINES:]
-    return CommandOutcome(
-        "\n".join(accounts.log_lines(shown, room=LOG_CELLS)) or accounts.nothing_logged(every, chosen)
-    )
+    chosen = activity_log.wanted(*(str(line.flags.get(name, "")) for name in ("level", "stage", "kind")))
+    session, kinds = context.state.session, accounts.KINDS if chosen.requests_only else activity_log.KINDS
+    last = context.core.store.last_seq(session)
+    every: list[LogLine] = []
+    fit: list[LogLine] = []
+    for after in activity_log.pieces(last):
+        every = activity_log.log_lines_of([(session, r) async for r in _between(context, after, last, kinds)])
+        fit = [one for one in every if chosen(one)][-LOG_LINES:]
+        if len(fit) == LOG_LINES:
+            break
+    lines = activity_log.log_table(fit, chosen, room=LOG_CELLS)
+    return CommandOutcome("\n".join(lines) or activity_log.nothing_logged(every, chosen))
 
 
 async def session_report(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -111,10 +114,15 @@ def rate(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 async def _journal(context: CommandContext, kinds: Sequence[str] = ()) -> AsyncIterator[Recorded]:
-    """This session's events, read in pieces so that a long journal holds up neither the turn nor the inbox."""
+    """This session's events."""
+    async for recorded in _between(context, 0, context.core.store.last_seq(context.state.session), kinds):
+        yield recorded
+
+
+async def _between(context: CommandContext, begin: int, last: int, kinds: Sequence[str]) -> AsyncIterator[Recorded]:
+    """Read in pieces, so that a long journal holds up neither the turn nor the inbox."""
     store, session = context.core.store, context.state.session
-    last = store.last_seq(session)
-    for after in range(0, last, PIECE):
+    for after in range(begin, last, PIECE):
         for recorded in store.read(session, after, min(after + PIECE, last), kinds):
             yield recorded
         await asyncio.sleep(0)

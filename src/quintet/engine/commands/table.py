@@ -165,15 +165,20 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand("context", "/context", "what fills the model's window", _later("context:context")),
     SlashCommand(
         "tasks",
-        "/tasks [STATUS…] | show ID | move ID STATUS",
-        "this project's tasks, the next one marked; show or move one",
+        "/tasks [STATUS…] | show ID | move ID STATUS | end SHELL",
+        "all that is under way: tasks, shells, questions, sessions, cost; show one, move a task, end a shell",
         _later("tasks:tasks"),
     ),
     SlashCommand(
         "queue", "/queue", "open tasks in the order they will be done, and what they wait for", _later("tasks:queue")
     ),
     SlashCommand("doctor", "/doctor [fix]", "what is wrong here; fix mends what can be mended", _later("tasks:doctor")),
-    SlashCommand("status", "/status", "where this session stands", _later("reports:status")),
+    SlashCommand(
+        "status",
+        "/status",
+        "where this session and its project stand: limits, tasks, health, roles, questions",
+        _later("reports:status"),
+    ),
     SlashCommand(
         "cost",
         "/cost [--by day|model|stage|mode|session|run]",
@@ -183,10 +188,10 @@ TABLE: tuple[SlashCommand, ...] = (
     ),
     SlashCommand(
         "logs",
-        "/logs [--level info|warning|error] [--stage STAGE]",
-        "this session's last 20 model requests",
+        "/logs [--level info|warning|error] [--stage STAGE] [--kind turn|request|call|question|dial|task|…]",
+        "what this session did, its last 20 lines: turns, requests, calls, questions, dials, tasks",
         _later("reports:logs"),
-        frozenset({"level", "stage"}),
+        frozenset({"level", "stage", "kind"}),
     ),
     SlashCommand(
         "session-report",

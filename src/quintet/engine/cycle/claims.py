@@ -24,12 +24,13 @@ class TaskClaims:
 
     async def claim(self, task: Task, executor: str) -> bool:
         """Make the task this session's; False if another process was quicker."""
+        if task.id not in self._beats:  # before it is claimed: a claim that is cut short is let go of, too
+            self._beats[task.id] = asyncio.create_task(self._beat(task.id, executor))
         try:
             await self._core.cycle.tasks().claim(task.id, self.owner, model=executor)
         except TaskTaken:
+            self._beats.pop(task.id).cancel()
             return False
-        if task.id not in self._beats:
-            self._beats[task.id] = asyncio.create_task(self._beat(task.id, executor))
         return True
 
     async def let_go(self, task: str) -> None:

@@ -66,8 +66,8 @@ class CycleRun:
         self._health = HealthGate(context)
         context.began = context.core.clock.monotonic()
 
-    async def run(self, first: InputReceived) -> None:
-        """One stretch; how it ended is on record when this returns."""
+    async def run(self, first: InputReceived) -> Stop:
+        """One stretch; how it ended is on record when this returns, unless it did not even begin."""
         core = self._context.core
         try:
             await self._begin(first)
@@ -82,6 +82,7 @@ class CycleRun:
             rest = Stop(EndStatus.FAILED, f"{type(error).__name__}: {error}")
         if self._state.cycle and self._state.cycle.at_work:
             await run_to_end(self._stop(rest))
+        return rest
 
     @property
     def _state(self) -> SessionState:
@@ -151,19 +152,21 @@ class CycleRun:
 
     def _next(self, found: Board) -> Step:
         context, axes = self._context, self._state.axes
+        begins = dials.after(self._state, Boundary.UNIT_START)  # where the dials stand when a unit begins
         step = next_step(
             context.cycle,
             found,
             axes.run_control,
-            axes.permission_profile,
+            begins.permission_profile,
             context.core.settings.cycle,
             replans=self._replans(),
             seconds=context.seconds,
             person=context.core.person,
         )
-        if isinstance(step, Execute | Verify) and axes.work_mode is not WorkMode.BUILD:
+        work_mode = begins.work_mode if isinstance(step, Execute) else axes.work_mode
+        if isinstance(step, Execute | Verify) and work_mode is not WorkMode.BUILD:
             return Stop(
-                EndStatus.PAUSED, f"tasks are done in work mode build, and this is {axes.work_mode}; /implement goes on"
+                EndStatus.PAUSED, f"tasks are done in work mode build, and this is {work_mode}; /implement goes on"
             )
         return step
 

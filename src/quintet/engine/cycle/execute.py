@@ -12,13 +12,14 @@ import contextlib
 from typing import Any
 
 from quintet.domain.base.errors import QuintetError, TaskTaken
+from quintet.domain.dials.axes import WorkMode
 from quintet.domain.dials.transitions import Boundary, Scope
 from quintet.domain.journal.cycle_state import budget_spent
 from quintet.domain.journal.protocol import QuestionAsked
 from quintet.domain.journal.reasons import refused
 from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.brief import NOTHING_YET, brief
-from quintet.domain.tasks.cycle import Stop
+from quintet.domain.tasks.cycle import Stop, is_kept_back
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.executors import NATIVE, ExecutorRole
 from quintet.domain.tasks.page import request_of
@@ -51,10 +52,14 @@ class UnitStep:
         attempt = context.tasks.units(task.id) + 1
         context.landed(dials.reach(context.state, Boundary.UNIT_START))
         by = context.cycle.roles.executor
-        task = await context.move(task, S.RUNNING, f"unit {attempt}")
+        task = await run_to_end(context.move(task, S.RUNNING, f"unit {attempt}"))  # cut short, it is put back below
         place = {"attempt": attempt, "current": current, "total": total}
-        await journal.append(context.at(CyclePhase.EXECUTING, task, by=by, **place, **_bounds(task)))
+        axes = context.state.axes
+        if axes.work_mode is not WorkMode.BUILD or is_kept_back(task, axes.permission_profile):
+            await run_to_end(self._put_back(task, "a dial was turned before it began"))
+            return None
         try:
+            await journal.append(context.at(CyclePhase.EXECUTING, task, by=by, **place, **_bounds(task)))
             result = await self._carried_out(task, by)
             rest = await run_to_end(self._settled(task, by, result))
         except asyncio.CancelledError:

@@ -318,10 +318,12 @@ class TaskKeeper:
         done = []
         for claim in self.stale_claims():
             if claim.owner.partition("/")[0] == session:
-                await self.release(claim)
-                if self.find(claim.task).status is TaskStatus.RUNNING:
+                if (
+                    self.find(claim.task).status is TaskStatus.RUNNING
+                ):  # moved first: the claim is what shows it is left
                     after, why = (S.BLOCKED, MAY_HAVE_PUBLISHED) if claim.task == unsure else (S.TODO, PROCESS_ENDED)
-                    done.append(await self.move(claim.task, after, why))
+                    done.append(await self.move(claim.task, after, why, owner=claim.owner))
+                await self.release(claim)
         return done
 
     async def release(self, claim: Claim) -> None:

@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.ports.tasks import Claim
+from quintet.domain.tasks.board import BackgroundShell, CostLine, OpenQuestion, OtherSession
 from quintet.domain.tasks.order import blocked_by, dispatch_order, next_task
 from quintet.domain.tasks.page import notes
 from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, milestones
@@ -18,6 +20,20 @@ from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, m
 NONE_YET = "no tasks in this project; `quintet tasks add FILE` adds one from a page with front matter"
 ALL_AWAY = "no tasks here but those that were put away; `quintet tasks show ID` shows one of them"
 NEXT = "▸"
+
+
+class TasksAnswer(Struct, frozen=True):
+    """All that is under way in a project, as its foremost session sees it."""
+
+    session: str | None  # whose cost and checkpoint these are
+    tasks: list[dict[str, Any]]  # each with the fields of its page, its status, reason, cost, times, and who is at it
+    counts: dict[str, int]  # how many tasks there are of each status that some have
+    questions: tuple[OpenQuestion, ...]
+    shells: tuple[BackgroundShell, ...]
+    sessions: tuple[OtherSession, ...]  # that are live, or can be resumed
+    costs: tuple[CostLine, ...]
+    checkpoint: str | None  # when the newest of the session was taken
+    next_action: str | None
 
 
 def parse_status(word: str) -> TaskStatus:

@@ -52,6 +52,7 @@ def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[
         pages=pages,
         shipped={name: digest(text) for name, text in shipped.items()},
         commands=core.commands.features.usages,
+        sees_work=core.commands.under_way is not None,
     )
 
 
@@ -116,7 +117,8 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
             find_session=asked("find_session", commands.find_session),
             project_facts=asked("facts", commands.project_facts),
             export=lambda *words: recorder.awaited("export", commands.export(*words)),
-            board_rows=commands.board_rows,  # seen on the screen alone
+            board_rows=asked("board_rows", commands.board_rows),
+            under_way=asked("under_way", commands.under_way) if commands.under_way else None,
         ),
         ownership=structs.replace(
             core.ownership,

@@ -31,13 +31,14 @@ from quintet.domain.ports.ports import (
 )
 from quintet.domain.ports.tasks import Plans
 from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.tasks.board import BoardEntry, UnderWay
 from quintet.domain.tasks.executors import Executors
 from quintet.domain.turn.agent_pages import AgentsPage
 from quintet.domain.turn.messages import KeptImage
 from quintet.domain.turn.review_subject import Subject
 from quintet.domain.turn.surroundings import Surroundings
 from quintet.domain.turn.tool_spec import ToolSpec
-from quintet.engine.cycle.doctor import Look
+from quintet.engine.cycle.look import Look
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.replay import ports
 from quintet.engine.replay.models import ReplayedModels
@@ -222,6 +223,8 @@ class Replay:
                 find_session=asked("find_session", str),
                 project_facts=asked("facts", ProjectFacts),
                 export=waited("export"),
+                board_rows=asked("board_rows", list[BoardEntry]),
+                under_way=asked("under_way", UnderWay) if header.sees_work else None,
             ),
             ownership=Ownership(
                 process_start=lambda pid: "",

@@ -132,20 +132,6 @@ def requests(events: Iterable[Recorded]) -> list[RequestLine]:
     return sorted([*lines, *follower.still_open()], key=lambda line: line.seq)
 
 
-class LogFilter(Struct, frozen=True):
-    """Which lines of the log are asked for."""
-
-    level: str = "info"  # at least
-    stage: str = ""
-
-    def __call__(self, line: RequestLine) -> bool:
-        return LEVELS[line.level] >= LEVELS[self.level] and self.stage in ("", line.stage)
-
-
-def wanted(level: str, stage: str) -> LogFilter:
-    return LogFilter(one_of("level", level or "info", list(LEVELS)), stage)
-
-
 def one_of(what: str, word: str, choices: Sequence[str]) -> str:
     if word not in choices:
         raise UsageError(f'{what} "{word}": not one of {", ".join(choices)}.{did_you_mean(word, choices)}')
@@ -194,11 +180,11 @@ def log_lines(lines: Sequence[RequestLine], *, heading: bool = True, room: int =
     )
 
 
-def nothing_logged(lines: Sequence[RequestLine], chosen: LogFilter) -> str:
+def nothing_logged(lines: Sequence[RequestLine], stage: str) -> str:
     """Why the log shows nothing, of a journal with these requests."""
     stages = list(dict.fromkeys(line.stage for line in lines))
-    if chosen.stage and stages and chosen.stage not in stages:
-        return f"no request at stage {chosen.stage}; there are some at {', '.join(stages)}"
+    if stage and stages and stage not in stages:
+        return f"no request at stage {stage}; there are some at {', '.join(stages)}"
     return f"none of {len(lines)} requests fits" if lines else "no model request yet"
 
 

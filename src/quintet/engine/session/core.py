@@ -28,9 +28,9 @@ from quintet.engine.turn.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from quintet.domain.ports.tasks import Plans
-    from quintet.domain.tasks.board import BoardEntry
+    from quintet.domain.tasks.board import BoardEntry, UnderWay
     from quintet.domain.tasks.executors import Executors
-    from quintet.engine.cycle.doctor import Look
+    from quintet.engine.cycle.look import Look
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 
@@ -145,6 +145,7 @@ class CommandParts(Struct):
     project_facts: Callable[[], ProjectFacts] = lambda: ProjectFacts("")
     export: Callable[[str, str, str, str], Awaitable[str]] = _no_export
     board_rows: Callable[[], Sequence[BoardEntry]] = tuple  # that features add to the board
+    under_way: Callable[[], UnderWay] | None = None  # what is stored of the project's work; none in older recordings
 
 
 class Ownership(Struct):

@@ -191,10 +191,12 @@ class InputRunner:
             if self._stopped:
                 raise  # the input waits for the next owner
             why = "interrupted"
-        text = f"the turn was not begun: {why}"
-        ran = CommandRan(submission=work.submission, line="", text=text, ok=False, code=NOT_BEGUN)
-        await self._journal.append(ran)
+        await self._not_begun(work.submission, f"the turn was not begun: {why}")
         return False
+
+    async def _not_begun(self, submission: str, text: str) -> None:
+        """The answer to an input that nothing came of: without one it would be begun again, for ever."""
+        await self._journal.append(CommandRan(submission=submission, line="", text=text, ok=False, code=NOT_BEGUN))
 
     async def _run_cycle(self, first: InputReceived) -> None:
         from quintet.engine.cycle.cycle import CycleRun  # most sessions begin no cycle
@@ -202,7 +204,9 @@ class InputRunner:
         claims = TaskClaims(self._core, self._journal, self._owner)
         shared = (self._turns, self._questions, self._keeper, self._go, self._skip)
         context = CycleContext(self._core, self._journal, *shared, claims)
-        await CycleRun(context, self._offer_plan).run(first)
+        rest = await CycleRun(context, self._offer_plan).run(first)
+        if first in self._state.turns.waiting and not self._stopped:  # stopped, it waits for the next owner
+            await self._not_begun(first.submission, f"the cycle was not begun: {rest.reason}")
 
     def _offer_plan(self) -> None:
         """Ask the person whether the plan that waits is to be built; a yes begins it."""

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import msgspec
 
-from quintet.domain.base.safe_text import on_one_line
-from quintet.domain.base.wording import counted
-from quintet.domain.dials import badge
-from quintet.domain.dials.axes import Axes
 from quintet.domain.journal.session_summary import AT_WORK, SessionStatus, SessionSummary
 from quintet.domain.journal.store_rows import SessionRow
-from quintet.domain.permission.effects import PARTIAL_LEAVES, Sandbox
-from quintet.domain.settings.settings import Settings
 
 _decode_summary = msgspec.json.Decoder(SessionSummary).decode
 
@@ -28,115 +21,21 @@ def status_of(summary: SessionSummary, live: bool) -> SessionStatus:
     return SessionStatus.INTERRUPTED if summary.status in AT_WORK and not live else summary.status
 
 
-def status(
-    row: SessionRow | None,
-    *,
-    project: str,
-    name: str,
-    settings: Settings,
-    axes: Axes,
-    trusted: bool,
-    sandbox: str,
-    loopback_open: bool,
-    owner_lives: Callable[[SessionRow], bool],
-) -> dict[str, Any]:
-    """What `quintet status` says; `axes` are those a new session would open with."""
-    summary = summary_of(row) if row else SessionSummary(axes=axes)
-    live = bool(row) and owner_lives(row) if row else False
-    state = status_of(summary, live) if row else summary.status
-    routing = settings.routing
-    return {
-        "project": project,
-        "name": name,
-        "session": row.id if row else None,
-        "status": state,
-        "live": live,
-        "axes": msgspec.to_builtins(summary.axes),
-        "badge": badge.full(summary.axes, paused=summary.paused),
-        "model": {
-            "in_use": routing.model(summary.axes.model_mode, summary.model),
-            "fast": routing.model("fast"),
-            "smart": routing.smart,
-            "deep": routing.model("deep"),
-        },
-        "sandbox": sandbox,
-        "loopback": "open" if loopback_open else "closed",
-        "trust": trusted,
-        "trust_changes": [],
-        "agent": summary.agent or None,
-        "run": {
-            "turns": summary.turns,
-            "steps": summary.steps,
-            "paused": summary.paused,
-            "active": msgspec.to_builtins(summary.run),
-        },
-        "cycle": msgspec.to_builtins(summary.cycle),
-        "pending": [msgspec.to_builtins(transition) for transition in summary.pending],
-        "limits": msgspec.to_builtins(settings.limits),
-        "checkpoint": {"enabled": settings.checkpoints.enabled, "last": summary.checkpoint or None},
-        "cost": summary.cost,
-        "usage": msgspec.to_builtins(summary.usage),
-        "waiting": list(summary.waiting),
-        "skipped": summary.skipped,
-    }
+def foremost(rows: Sequence[SessionRow], owner_lives: Callable[[SessionRow], bool]) -> SessionRow | None:
+    """The session that a look at the project is about, of some that come newest first.
+
+    One that a process owns, and of those one at work; else one that waits for an answer; else as `latest` says.
+    """
+
+    def rank(row: SessionRow) -> int:
+        summary = summary_of(row)
+        if owner_lives(row):
+            return 0 if summary.status in AT_WORK else 1
+        return 2 if summary.waiting else 3 if summary.used else 4
+
+    return min(rows, key=rank, default=None)
 
 
-def _trust_words(answer: dict[str, Any]) -> str:
-    changed = len(answer["trust_changes"])
-    return f"yes, but for {changed} new or changed" if changed else "yes" if answer["trust"] else "no"
-
-
-def status_lines(answer: dict[str, Any]) -> list[str]:
-    limits, model = answer["limits"], answer["model"]
-    budget = f" of {limits['max_cost']:g}" if limits["max_cost"] else ""
-    steps = f"step {answer['run']['steps']} of {limits['max_turns']}" if answer["run"]["steps"] else ""
-    session = f"{answer['session']}  {answer['status']}" if answer["session"] else "none yet"
-    usage = answer["usage"]
-    rows = [
-        ("session", "  ".join(part for part in (session, f"turns {answer['run']['turns']}", steps) if part)),
-        (
-            "model",
-            f"{_model_words(model['in_use'])}   fast {model['fast']} · smart {model['smart']} · deep {model['deep']}",
-        ),
-        ("cost", f"{answer['cost']:.4f}{budget}   {usage['input_tokens']} tokens in, {usage['output_tokens']} out"),
-        ("sandbox", f"{sandbox_words(answer['sandbox'])}   trust {_trust_words(answer)}"),
-        ("network", network_words(answer["loopback"] == "open")),
-        ("waiting", "; ".join(answer["waiting"]) or "nothing"),
-    ]
-    if answer["skipped"]:
-        many = counted(answer["skipped"], "call")
-        rows.append(("skipped", f"{many} that nobody could approve; quintet sessions show {answer['session']}"))
-    if answer["agent"]:
-        run = answer["run"]["active"]
-        following = f"   run {run['run_id']}, {run['workflow_ref']}, {run['phase']}" if run else ""
-        rows.append(("agent", f"{answer['agent']}{following}"))
-    if cycle := answer["cycle"]:
-        rows.append(("cycle", cycle_line(cycle)))
-    rows += [("pending", f"{', '.join(t['change'].values())}  {t['scope']}") for t in answer["pending"]]
-    head = f"{on_one_line(answer['name'])}  {on_one_line(answer['project'])}   {answer['badge']}"
-    return [head, *(f"{name:<10}{value}" for name, value in rows)]
-
-
-def sandbox_words(kind: str) -> str:
-    """Which one, and what it leaves open to a command that was approved."""
-    return f"{kind} ({PARTIAL_LEAVES})" if kind == Sandbox.PARTIAL else kind
-
-
-def network_words(loopback_open: bool) -> str:
-    """What a command that may use the network reaches here."""
-    state = "open" if loopback_open else "closed"
-    return f"this machine's own ports (localhost) are {state} to commands with a network"
-
-
-def cycle_line(cycle: dict[str, Any]) -> str:
-    """Where a cycle stands, in a line: of the newest session, or of this one."""
-    unit = f"unit {cycle['current']}/{cycle['total']} {cycle['title']}" if cycle["task"] else ""
-    who = " · ".join(f"{role} {cycle[role]}" for role in ("planner", "executor", "verifier"))
-    phase = f"{cycle['phase']}, " if cycle["phase"] != cycle["status"] else ""
-    state = f"{cycle['status']}, {phase}iteration {cycle['iteration']}"
-    why = cycle["reason"].partition("\n")[0]
-    return "   ".join(part for part in (state, unit, f"units {cycle['units']}", why, who) if part)
-
-
-def _model_words(name: str) -> str:
-    return "offline rules (builtin)" if name == "builtin" else name
+def latest(rows: Sequence[SessionRow]) -> SessionRow | None:
+    """The newest of some sessions that come newest first; one that was only looked into hides none that was used."""
+    return next((row for row in rows if summary_of(row).used), rows[0] if rows else None)

@@ -88,6 +88,10 @@ class Session:
         """The background shells that run here; those of another process are its own."""
         return self._core.turn.toolbox.outside.shells() if self._owner else []
 
+    def shell_log(self, name: str) -> str:
+        """What one of them printed so far; of what is long, the beginning and the end."""
+        return self._core.turn.toolbox.outside.shell_log(name) if self._owner else ""
+
     def board_rows(self) -> Sequence[BoardEntry]:
         """What features have under way here, for the board."""
         return self._core.commands.board_rows() if self._owner else ()

@@ -29,6 +29,7 @@ from quintet.domain.journal.protocol import (
     ToolFinished,
 )
 from quintet.domain.journal.reasons import declined, not_run
+from quintet.domain.journal.turn_state import SHELL_ENDED
 from quintet.domain.permission.answers import (
     ALWAYS,
     APPROVAL,
@@ -373,7 +374,7 @@ class ShellRevoker:
                 event.before, event.after, person=self._core.person, rules=rules
             ):
                 text = f"background shell {shell.name} is ended ({brief(shell.call.arguments)}): {reason}"
-                self._journal.post(Noticed(level="warning", code="SHELL_ENDED", text=text))
+                self._journal.post(Noticed(level="warning", code=SHELL_ENDED, text=text))
                 task = asyncio.ensure_future(toolbox.end_shell(shell.name, reason))
                 self._ending.add(task)
                 task.add_done_callback(self._ending.discard)

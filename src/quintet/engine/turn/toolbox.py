@@ -130,6 +130,10 @@ class ToolAccess:
         """The background shells that run."""
         return self._bench.shells.running()
 
+    def shell_log(self, name: str) -> str:
+        """All that a shell printed; of what is long, the beginning and the end."""
+        return self._bench.shells.log(name)
+
     async def end_shell(self, name: str, why: str) -> None:
         await self._bench.shells.kill(name, why)
 

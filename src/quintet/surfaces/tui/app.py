@@ -57,6 +57,9 @@ async def run(context: TuiContext) -> int:
     return code or 0
 
 
+TYPED_KEYS = frozenset({"enter", "backspace", "space", "tab"})
+
+
 class TerminalUi(KeyedUi):
     def __init__(self, context: TuiContext) -> None:
         super().__init__(context)
@@ -89,7 +92,11 @@ class TerminalUi(KeyedUi):
     def _come_back(self, _: object) -> None:
         """After `fg` the terminal shows something else: draw everything again."""
         self.refresh(layout=True)
-        self.write_terminal(host.title(badge.title(self.state.axes, self.context.name)))
+        self._show_title()
+
+    def _show_title(self) -> None:
+        paused = self.state.turns.paused
+        self.write_terminal(host.title(badge.title(self.state.axes, self.context.name, paused=paused)))
 
     async def _begin(self) -> None:
         try:
@@ -143,13 +150,22 @@ class TerminalUi(KeyedUi):
         if first:
             await self.session.submit(p.Say(text=first))
 
-    def on_key(self, event: events.Key) -> None:
-        """Keys before there is a prompt are kept for it; later, keys that nothing else uses are typed there."""
-        if len(self.screen_stack) > 1:
-            return
-        if not self._takes_keys:
+    async def on_event(self, event: events.Event) -> None:
+        """What is typed before the prompt takes keys is kept for it, in its order."""
+        if isinstance(event, events.Key) and not event.is_forwarded and self._is_early(event):
             self._early.append(event)
-        elif event.is_printable and not (isinstance(self.focused, Scrollback) and self.focused.wants(event.key)):
+        else:
+            await super().on_event(event)
+
+    def _is_early(self, event: events.Key) -> bool:
+        typed = event.is_printable or event.key in TYPED_KEYS
+        return typed and not self._takes_keys and len(self.screen_stack) == 1
+
+    def on_key(self, event: events.Key) -> None:
+        """Keys that nothing else uses are typed at the prompt."""
+        if len(self.screen_stack) > 1 or not self._takes_keys:
+            return
+        if event.is_printable and not (isinstance(self.focused, Scrollback) and self.focused.wants(event.key)):
             self.focus_prompt()
             self.post_message(events.Key(event.key, event.character))
 
@@ -194,8 +210,10 @@ class TerminalUi(KeyedUi):
         self.transcript.apply(item)
         self.query_one(Scrollback).follow_transcript()
         if not isinstance(item, p.Recorded):
+            if isinstance(item, p.Countdown):
+                self.query_one(StatusLine).wait(item.seconds)
             return
-        before, self.last_seq = self.state.axes, item.seq
+        before, self.last_seq = (self.state.axes, self.state.turns.paused), item.seq
         self.state.apply(item.event)
         self.dial_presses.apply(item.event)
         self._react(item, news)
@@ -203,10 +221,13 @@ class TerminalUi(KeyedUi):
         header.axes, header.paused = self.state.axes, self.state.turns.paused
         header.running, header.cost = self.state.busy, self.cost
         self.query_one(StatusLine).show(self.state)
-        if self.state.axes != before or isinstance(item.event, p.SessionOpened):
-            self.write_terminal(host.title(badge.title(self.state.axes, self.context.name)))
+        if (self.state.axes, self.state.turns.paused) != before or isinstance(item.event, p.SessionOpened):
+            self._show_title()
 
     def _react(self, recorded: p.Recorded, news: bool) -> None:
+        if not isinstance(recorded.event, p.CommandRan):  # a command does not end a wait, what is tried again does
+            again = getattr(recorded.event, "retry_in", None) if news else None
+            self.query_one(StatusLine).wait(again or 0.0)
         match recorded.event:
             case p.CallDecided(verdict=Verdict.ASK) as decided:
                 self._decided.append(decided)

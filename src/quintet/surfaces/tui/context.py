@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from quintet.domain.ports.prompt import PromptSources
 from quintet.domain.settings.settings import Settings
-from quintet.domain.tasks.board import BoardEntry, UnderWay
+from quintet.domain.tasks.board import UnderWay
 from quintet.engine.session.session import Session
 
 
@@ -52,13 +52,3 @@ class TuiContext(Struct):
     at_terminal: bool = False  # keys come from this process's own terminal
     first: str = ""  # the input that the session begins with, if it was opened with one
     log_crash: Callable[[BaseException], None] = lambda error: None
-
-
-class BoardView(Struct, frozen=True):
-    """What the board of tasks shows at one moment."""
-
-    entries: tuple[BoardEntry, ...] = ()
-    counts: str = ""
-    cost: str = ""
-    checkpoint: str = ""
-    next_action: str = ""

@@ -27,17 +27,19 @@ from quintet.domain.input.provenance import NOT_TYPED, Provenance
 from quintet.domain.input.slash_line import command_name
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line
+from quintet.domain.journal.session_summary import summarise
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.answers import NO
 from quintet.domain.settings.screen import THEMES, keys_of, spelled
 from quintet.domain.settings.tables import Tables
 from quintet.domain.tasks import board
+from quintet.domain.tasks.limits import costs_of
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.chrome import host_terminal as host
 from quintet.surfaces.tui.chrome import themes
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
-from quintet.surfaces.tui.context import BoardView, TuiContext
+from quintet.surfaces.tui.context import TuiContext
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 from quintet.surfaces.tui.transcript.find_bar import FindBar
@@ -166,9 +168,11 @@ class KeyedUi(App[int]):
 
     async def turn(self, word: str, value: str = "") -> None:
         """Turn a dial, to a value or to the one that comes next."""
-        value = value or self.dial_presses.next_value(self.state.axes, word)
+        # Before the screen was told of its session, what it shows is not where the dials stand.
+        axes = self.state.axes if self.state.session or not self.session else self.session.state.axes
+        value = value or self.dial_presses.next_value(axes, word)
         if submission := await self.submit(p.Say(text=f"/{word} {value}")):
-            self.dial_presses.pressed(self.state.axes, word, value, submission)
+            self.dial_presses.pressed(axes, word, value, submission)
 
     # ── what keys do
 
@@ -229,22 +233,17 @@ class KeyedUi(App[int]):
     def do_tasks(self) -> None:
         self.run_worker(self.dialogs.tasks())
 
-    async def look_at_board(self) -> BoardView:
+    async def look_at_board(self) -> board.BoardView:
         """What is under way now; the stored part is read in a thread."""
         stored = await asyncio.to_thread(self.context.under_way)
-        questions = tuple(self.state.questions.values())
-        shells = self.session.shells() if self.session else []
-        rows = self.session.board_rows() if self.session else ()
+        own, session = self.state.session, self.session
+        here = board.seen_here(stored, own, self.state.questions.values(), session.shells() if session else ())
         status = self.query_one(StatusLine)
         status.tasks = board.left(stored.tasks)
         status.update()
-        return BoardView(
-            tuple(board.entries(stored, questions, shells, self.state.session, rows)),
-            board.counts(stored.tasks),
-            self.cost,
-            status.checkpoint,
-            board.next_action(stored.tasks, questions),
-        )
+        costs = costs_of(summarise(self.state), self.context.settings)
+        rows = session.board_rows() if session else ()
+        return board.board(here, own, costs=costs, checkpoint=status.checkpoint, of_features=rows)
 
     @abstractmethod
     async def attach(self, wanted: str) -> None:

@@ -49,6 +49,10 @@ SELECT max(at) FROM journal WHERE seq = ?
 SELECT session, seq, at, version, data FROM journal
 WHERE type IN (SELECT value FROM json_each(?)) ORDER BY seq
 
+-- name: read_events_of_sessions
+SELECT session, seq, at, version, data FROM journal
+WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
+
 -- name: rules_used
 SELECT json_extract(data, '$.rule'), max(at), count(*) FROM journal
 WHERE type = 'call_decided' AND json_extract(data, '$.rule') <> '' GROUP BY 1
@@ -79,6 +83,15 @@ INSERT INTO questions (id, session, asked, body) VALUES (?, ?, ?, ?)
 
 -- name: close_question
 UPDATE questions SET answer = ?, answered = ? WHERE id = ? AND answer IS NULL
+
+-- name: open_questions
+SELECT id, json_extract(body, '$.text'), session FROM questions WHERE answer IS NULL ORDER BY asked, id
+
+-- name: project_cost
+-- A session's summary has all it spent; a fork's has its parent's part too, so of forks their own events count.
+SELECT (SELECT total(json_extract(summary, '$.cost')) FROM sessions WHERE parent = '')
+  + (SELECT total(json_extract(data, '$.cost')) FROM journal WHERE session IN (SELECT id FROM sessions WHERE parent <> '')
+     AND type IN ('model_replied', 'model_consulted', 'history_compacted', 'executor_ended'))
 
 -- name: forks_of
 SELECT id FROM sessions WHERE parent = ? LIMIT 1

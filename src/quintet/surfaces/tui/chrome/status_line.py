@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from rich.cells import cell_len
@@ -12,6 +13,9 @@ from textual.widget import Widget
 from quintet.domain.journal.session_summary import AT_WORK, SessionStatus
 from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.settings import Settings
+from quintet.domain.tasks.cycle_phases import WORDS as PHASE_WORDS
+from quintet.domain.tasks.cycle_phases import CyclePhase
+from quintet.domain.tasks.executors import NATIVE
 from quintet.domain.turn import context
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import clean
@@ -34,6 +38,7 @@ class StatusLine(Widget):
         self._sandbox = sandbox
         self._state = SessionState()
         self._since = 0.0  # when the turn began, here
+        self._again_at = 0.0  # when something is tried again, by the same clock; 0 if nothing is
         self._timer: Timer | None = None
         self._notice_timer: Timer | None = None
         self._parts: list[Part] = []
@@ -48,6 +53,11 @@ class StatusLine(Widget):
         elif not state.busy and self._timer is not None:
             self._timer.stop()
             self._timer = None
+        self.update()
+
+    def wait(self, seconds: float) -> None:
+        """Something failed and is tried again after so many seconds; 0 ends the wait."""
+        self._again_at = time.monotonic() + seconds if seconds > 0 else 0.0
         self.update()
 
     def use_settings(self, settings: Settings) -> None:
@@ -76,7 +86,8 @@ class StatusLine(Widget):
         if self.notice:
             return [self.notice]
         state, limits = self._state, self._settings.limits
-        parts: list[Part] = [self._doing()]
+        worker = self._worker
+        parts: list[Part] = [self._doing(), *self._unit(), *([(worker, "dim")] if worker else [])]
         if self.behind is not None:
             parts.append((f"↓ {self.behind} new" if self.behind else "↓ scrolled up", "accent"))
         parts += [(f"→ {', '.join(t.change.values().values())} {t.scope}", "warning") for t in state.dials.pending]
@@ -84,11 +95,13 @@ class StatusLine(Widget):
             parts.append((f"{len(state.turns.waiting)} waiting", "dim"))
         if state.runs.agent:
             parts.append((state.runs.agent.name, "info"))
-        if state.turns.open and limits.max_turns:
+        native = worker in ("", NATIVE)
+        if native and state.turns.open and limits.max_turns:
             parts.append((f"step {state.turns.open.steps} of {limits.max_turns}", "dim"))
         if state.work.toolset:
             parts.append((f"{state.work.toolset} toolset", "dim"))
-        parts.append((self.model, "warning" if self.model == "offline rules" else "dim"))
+        if native:  # an AI CLI has a model of its own
+            parts.append((self.model, "warning" if self.model == "offline rules" else "dim"))
         if (most := self._most()) and state.conversation.messages:
             share = self._tokens() / most
             parts.append((f"{share:.0%} context".replace("%", " %"), "warning" if share > 0.8 else "dim"))
@@ -124,18 +137,38 @@ class StatusLine(Widget):
         if status in AT_WORK:
             seconds = int(time.monotonic() - self._since)
             shown = f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60} s"
-            return f"{status} {shown}", "success" if status is SessionStatus.RUNNING else "warning"
+            cycle = self._state.cycle if self._state.cycling else None
+            doing = PHASE_WORDS[cycle.phase] if cycle and status is SessionStatus.RUNNING else status
+            if (left := math.ceil(self._again_at - time.monotonic())) > 0:
+                return f"{doing}, again in {left} s", "warning"
+            return f"{doing} {shown}", "success" if status is SessionStatus.RUNNING else "warning"
         if status is SessionStatus.INTERRUPTED:
             return "interrupted · /resume goes on", "warning"
         return "ready", "dim"
+
+    def _unit(self) -> list[Part]:
+        """Which of its tasks a cycle is at."""
+        unit = self._state.cycle.unit if self._state.cycle and self._state.cycling else None
+        return [(f"unit {unit.current}/{unit.total}", "info")] if unit and unit.task and unit.total else []
+
+    @property
+    def _worker(self) -> str:
+        """Who is at work in a cycle: native, or an AI CLI; empty where none is."""
+        cycle = self._state.cycle
+        if cycle is None or not cycle.at_work:
+            return ""
+        roles = cycle.roles
+        others = {CyclePhase.PLANNING: roles.planner, CyclePhase.VERIFYING: roles.verifier}
+        return others.get(cycle.phase, roles.executor)
 
     def render(self) -> Text:
         width = self.size.width
         text = Text(no_wrap=True, overflow="ellipsis", end="")
         room = width if self.notice else width - cell_len(HINT) - 3
-        for words, role in self._parts:
+        first = 1 + len(self._unit())  # these are worth more than the hint
+        for number, (words, role) in enumerate(self._parts):
             joined = f" · {words}" if text.plain else words
-            if text.plain and cell_len(text.plain) + cell_len(joined) > room:
+            if text.plain and cell_len(text.plain) + cell_len(joined) > (width if number < first else room):
                 continue
             if text.plain:
                 text.append(" · ", style(self.theme_name, "dim"))

@@ -11,7 +11,7 @@ from quintet.domain.base.safe_text import exactly as shown
 from quintet.domain.input.own_lines import ASKED
 from quintet.domain.input.provenance import Provenance, TextSource
 from quintet.domain.input.slash_line import CommandLine, format_command
-from quintet.domain.journal.protocol import Choice, Say
+from quintet.domain.journal.protocol import Choice, CommandRan, Say
 from quintet.domain.models.connecting import ModelOffer
 from quintet.domain.ports.prompt import ModelSetup
 from quintet.domain.settings.screen import THEMES
@@ -65,7 +65,9 @@ class Dialogs:
                 await self._ui.begin_command(picked.id)
 
     async def tasks(self) -> None:
-        chosen = await self._ui.push_screen_wait(TaskBoard(self._ui.look_at_board, self._ui.theme_name))
+        ui, here = self._ui, self._ui.session
+        printed = here.shell_log if here else lambda name: ""
+        chosen = await ui.push_screen_wait(TaskBoard(ui.look_at_board, self._carried_out, printed, ui.theme_name))
         match chosen.split(" ", 1):
             case [""]:
                 pass
@@ -75,6 +77,14 @@ class Dialogs:
                 await self.switch_session(session)
             case _:
                 await self._ui.submit(Say(text=chosen))
+
+    async def _carried_out(self, line: str) -> str:
+        """What a command that the board gives answers; the board stays open meanwhile."""
+        session, submission = self._ui.session, await self._ui.submit(Say(text=line))
+        if session is None or not submission:
+            return ""
+        ended = (await session.follow(submission).end()).event
+        return ended.text if isinstance(ended, CommandRan) else ""
 
     async def settings(self) -> None:
         if at_hand := self._ui.context.at_hand:

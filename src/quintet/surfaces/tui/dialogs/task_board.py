@@ -1,7 +1,8 @@
 """The board of tasks, over everything else: what is under way, what waits for you, what can be resumed.
 
-It looks again every second while it is open. Enter acts on the entry: answers a question, goes over to a session, shows
-a task. It is closed with what was chosen; carrying it out is the screen's business.
+It looks again every second while it is open. Enter opens the entry: answers a question, goes over to a session, shows
+a task, watches a shell. What closes it is what was chosen; p, t and x act on the entry and leave it open, and what
+cannot be taken back is asked first.
 """
 
 from __future__ import annotations
@@ -13,22 +14,28 @@ from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from quintet.domain.tasks.board import BoardEntry, BoardKind
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.journal.protocol import Choice
+from quintet.domain.tasks.board import BoardEntry, BoardKind, BoardView, cost_words, last_lines
 from quintet.surfaces.tui.chrome.themes import style
-from quintet.surfaces.tui.context import BoardView
+from quintet.surfaces.tui.dialogs.ask import AskScreen
 from quintet.surfaces.tui.dialogs.picker import aligned
 from quintet.surfaces.tui.transcript.rows import clean, fitted
 
 SECONDS = 1.0
 EMPTY = "nothing is under way: no tasks, questions, shells or other sessions"
 _COLOURS = {"info": "$primary", **{role: f"${role}" for role in ("success", "warning", "error", "accent")}}
-KEYS = "Enter acts · p pause · t todo · x cancel · Esc closes"
+KEYS = "Enter opens · p pause · t todo · x ends · Esc closes"
+WATCHED_LINES = 500  # of what a shell printed, the last
+WATCH_SECONDS = 0.5
+NOTHING_PRINTED = "it has printed nothing yet"
+SURE = (Choice("y", "yes"), Choice("n", "no"))
 
 
 class TaskBoard(ModalScreen[str]):
@@ -41,6 +48,7 @@ class TaskBoard(ModalScreen[str]):
     TaskBoard OptionList { height: auto; max-height: 100%; border: none; padding: 0; background: $surface; }
     TaskBoard OptionList:focus { border: none; background-tint: $foreground 0%; }
     TaskBoard #below { height: auto; }
+    TaskBoard #said { height: auto; display: none; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,ctrl+t,f7", "leave", show=False),
@@ -48,12 +56,20 @@ class TaskBoard(ModalScreen[str]):
         Binding("k", "move(-1)", show=False),
         Binding("p", "task('paused')", show=False),
         Binding("t", "task('todo')", show=False),
-        Binding("x", "task('cancelled')", show=False),
+        Binding("x", "end", show=False),
     ]
 
-    def __init__(self, look: Callable[[], Awaitable[BoardView]], theme_name: str) -> None:
+    def __init__(
+        self,
+        look: Callable[[], Awaitable[BoardView]],
+        carry_out: Callable[[str], Awaitable[str]],
+        printed: Callable[[str], str],
+        theme_name: str,
+    ) -> None:
         super().__init__()
         self._look = look
+        self._carry_out = carry_out  # a command, while the board stays open
+        self._printed = printed  # by a shell
         self._theme_name = theme_name
         self._shown: BoardView | None = None
 
@@ -63,11 +79,16 @@ class TaskBoard(ModalScreen[str]):
             box.border_subtitle = KEYS
             yield OptionList(compact=True)
             yield Static(id="below")
+            yield Static(id="said", markup=False)
 
     async def on_mount(self) -> None:
         await self.refresh_board()
         self.set_interval(SECONDS, self.refresh_board)
         self.query_one(OptionList).focus()
+
+    async def on_resize(self) -> None:
+        self._shown = None  # its rows are cut to the width
+        await self.refresh_board()
 
     async def refresh_board(self) -> None:
         shown = await self._look()
@@ -82,7 +103,7 @@ class TaskBoard(ModalScreen[str]):
             options.highlighted = min(at or 0, len(shown.entries) - 1)
         box = self.query_one(Vertical)
         box.border_title = "tasks" + (f"   {shown.counts}" if shown.counts else "")
-        below = [f"cost {shown.cost}"] if shown.cost else []
+        below = [f"cost {cost_words(shown.costs)}"] if shown.costs else []
         below += [f"last checkpoint {shown.checkpoint}"] if shown.checkpoint else []
         below += [f"next: {shown.next_action}"] if shown.next_action else []
         foot = self.query_one("#below", Static)
@@ -119,6 +140,8 @@ class TaskBoard(ModalScreen[str]):
                 self.dismiss(f"/tasks show {entry.id}")
             case BoardKind.TASK:
                 self.dismiss("/tasks done failed")
+            case BoardKind.SHELL:
+                self.app.push_screen(ShellScreen(entry.id, entry.about, self._printed), self._left_shell)
 
     def action_move(self, by: int) -> None:
         options = self.query_one(OptionList)
@@ -130,7 +153,39 @@ class TaskBoard(ModalScreen[str]):
     def action_task(self, status: str) -> None:
         entry = self._entry
         if entry and entry.kind is BoardKind.TASK and entry.id:
-            self.dismiss(f"/tasks move {entry.id} {status}")
+            self._do(f"/tasks move {entry.id} {status}")
+
+    def action_end(self) -> None:
+        """Cancel a task or end a shell, once that is confirmed: neither can be taken back."""
+        entry = self._entry
+        if entry is None or not entry.id:
+            return
+        if entry.kind is BoardKind.TASK:
+            self._ask(f"Cancel {entry.text}?", f"/tasks move {entry.id} cancelled")
+        elif entry.kind is BoardKind.SHELL:
+            self._ask(f"End {entry.text}?\n{entry.about}", f"/tasks end {entry.id}")
+
+    def _left_shell(self, name: str | None) -> None:
+        if name:
+            self._ask(f"End shell {name}?", f"/tasks end {name}")
+
+    def _ask(self, question: str, line: str) -> None:
+        def answered(choice: str | None) -> None:
+            if choice == "y":
+                self._do(line)
+
+        self.app.push_screen(AskScreen("sure?", question, SURE), answered)
+
+    def _do(self, line: str) -> None:
+        async def done() -> None:
+            said = await self._carry_out(line)
+            if self.is_attached:
+                foot = self.query_one("#said", Static)
+                foot.update(Text(clean(said), style(self._theme_name, "info")))
+                foot.display = bool(said)
+                await self.refresh_board()
+
+        self.run_worker(done(), exit_on_error=False)
 
     def action_leave(self) -> None:
         self.dismiss("")
@@ -138,3 +193,58 @@ class TaskBoard(ModalScreen[str]):
     def on_click(self, event: events.Click) -> None:
         if event.widget is self:
             self.dismiss("")
+
+
+class ShellScreen(ModalScreen[str]):
+    """What a background shell prints, as it comes; dismissed with its name if it is to be ended."""
+
+    DEFAULT_CSS = """
+    ShellScreen { align: center middle; }
+    ShellScreen > Vertical { width: 96%; height: 90%; border: round $accent; padding: 0 1; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "leave", show=False),
+        Binding("x", "end", show=False),
+        Binding("j,down", "scroll(1)", show=False),
+        Binding("k,up", "scroll(-1)", show=False),
+    ]
+
+    def __init__(self, name: str, line: str, printed: Callable[[str], str]) -> None:
+        super().__init__()
+        self._shell = name
+        self._line = line
+        self._printed = printed
+        self._shown: list[str] | None = None
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as box:
+            box.border_title = f"shell {self._shell}   {clean(self._line)}"
+            box.border_subtitle = "x ends it · Esc goes back"
+            with VerticalScroll(can_focus=False):
+                yield Static(id="printed", markup=False)
+
+    def on_mount(self) -> None:
+        self.look()
+        self.set_interval(WATCH_SECONDS, self.look)
+
+    def look(self) -> None:
+        try:
+            lines = last_lines(self._printed(self._shell), WATCHED_LINES)
+        except QuintetError as error:
+            lines = [str(error)]
+        if lines != self._shown:
+            scroll = self.query_one(VerticalScroll)
+            at_end = self._shown is None or scroll.scroll_y >= scroll.max_scroll_y - 1
+            self._shown = lines
+            self.query_one("#printed", Static).update(Text("\n".join(map(clean, lines)) or NOTHING_PRINTED))
+            if at_end:
+                self.call_after_refresh(scroll.scroll_end, animate=False)
+
+    def action_scroll(self, by: int) -> None:
+        self.query_one(VerticalScroll).scroll_relative(y=by, animate=False)
+
+    def action_end(self) -> None:
+        self.dismiss(self._shell)
+
+    def action_leave(self) -> None:
+        self.dismiss("")

@@ -303,7 +303,8 @@ class Scrollback(ScrollView, can_focus=True):
         self.scroll_to(y=min(max(y, 0), self.max_scroll_y), animate=False, immediate=True, force=True)
 
     def to_end(self) -> None:
-        self.following = True
+        self.following, self.behind = True, 0
+        self.post_message(self.Followed(0))
         self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:

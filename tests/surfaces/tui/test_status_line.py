@@ -1,0 +1,100 @@
+"""The status line of a cycle: what it is doing, which task, who works, and when something is tried again."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from quintet.domain.dials.axes import Surface
+from quintet.domain.journal import protocol as p
+from quintet.domain.journal.state import SessionState, fold
+from quintet.domain.tasks.cycle_phases import WORDS, CyclePhase
+from quintet.surfaces.tui.chrome.status_line import StatusLine
+from tests.surfaces.tui.watching import Person, watch
+
+BEGAN = p.CycleBegan(
+    run="run-1", submission="in-1", text="do it", planner="claude", executor="codex", verifier="native"
+)
+HINT = "? keys"
+
+
+def at(phase: CyclePhase, **more: object) -> SessionState:
+    moved = p.CycleMoved(run="run-1", phase=phase, iteration=1, **more)  # type: ignore[arg-type]
+    received = p.InputReceived(submission="in-1", text="do it", surface=Surface.TUI)
+    return fold([received, BEGAN, moved])
+
+
+EXECUTING = {"task": "task-002", "title": "Second", "current": 2, "total": 3}
+
+
+@pytest.mark.parametrize(
+    ("state", "again", "width", "shown"),
+    [
+        (at(CyclePhase.PLANNING), 0, 80, "planning n s · claude · sandbox bwrap"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 0, 120, "executing n s · unit 2/3 · codex · sandbox bwrap"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 80, "executing, again in n s · unit 2/3 · codex · sandbox bwrap"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 40, "executing, again in n s · unit 2/3"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 0, 40, "executing n s · unit 2/3"),
+        (
+            at(CyclePhase.VERIFYING, **EXECUTING),
+            0,
+            64,
+            "verifying n s · unit 2/3 · native · offline rules",
+        ),
+    ],
+)
+def test_s4_the_status_line_says_phase_unit_worker_and_countdown(
+    repo: Path, state: SessionState, again: float, width: int, shown: str
+) -> None:
+    async def script(person: Person) -> None:
+        status = person.ui.query_one(StatusLine)
+        status.show(state)
+        status.wait(again)
+        line = person.status
+        assert re.sub(r"\d+ s\b", "n s", line.removesuffix(HINT).rstrip()) == shown
+        assert len(line) <= width - 2
+        status.wait(0)
+        assert "again in" not in person.status
+        status.show(SessionState())
+        assert person.status.startswith("ready")
+
+    watch(repo, script, size=(width, 12))
+
+
+def test_a_countdown_counts_until_something_else_happens(repo: Path) -> None:
+    failed = p.ModelFailed(step="s-1", error=p.ErrorInfo("LLM_BUSY", "busy"), retry_in=30.0)
+
+    async def script(person: Person) -> None:
+        ui = person.ui
+        for event in (p.InputReceived(submission="in-1", text="do it", surface=Surface.TUI), BEGAN, failed):
+            ui.receive(p.Recorded(ui.last_seq + 1, "2026-01-01T00:00:00.000Z", event))
+        assert "again in 30 s" in person.status
+        ui.receive(p.Countdown(why="busy", seconds=7.0))
+        assert "again in 7 s" in person.status
+        ran = p.CommandRan(submission="in-2", line="/cost", text="0")
+        ui.receive(p.Recorded(ui.last_seq + 1, "2026-01-01T00:00:00.000Z", ran))
+        assert "again in 7 s" in person.status
+        ended = p.CycleMoved(run="run-1", phase=CyclePhase.PLANNING, iteration=1)
+        ui.receive(p.Recorded(ui.last_seq + 1, "2026-01-01T00:00:00.000Z", ended))
+        assert "again in" not in person.status
+
+    watch(repo, script)
+
+
+def test_every_phase_has_words_that_fit_a_narrow_line() -> None:
+    assert set(WORDS) == set(CyclePhase)
+    assert all(0 < len(words) <= 22 and words == words.lower() for words in WORDS.values())
+
+
+def test_the_status_line_forgets_that_it_was_scrolled_up_at_the_end(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("/help")
+        await person.rests()
+        await person.press("ctrl+home")
+        await person.sees("scrolled up")
+        await person.press("ctrl+end")
+        await person.wait(lambda: "scrolled up" not in person.status, "the end")
+        await person.settles()
+        assert person.scrollback.following and "scrolled up" not in person.status
+
+    watch(repo, script, size=(100, 14))
