@@ -32,7 +32,7 @@ def shape_of(command: Command) -> ArgumentParser | Actions:
     global _looking
     _looking = True
     try:
-        command([])
+        command(["--help"])  # also where a command does something else without words
     except _Shown as shown:
         return shown.shape
     finally:
