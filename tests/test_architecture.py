@@ -30,7 +30,7 @@ MAY_IMPORT = {
 REGISTRY = {"quintet.features.registry", "quintet.features.feature"}
 ASK_THE_REGISTRY = {"adapters", "app", "cli"}
 FOR_ALL = {"package", "__version__"}
-SURFACE_HELPERS = {"paint", "tables", "terminal", "transcript"}
+SURFACE_HELPERS = {"paint", "streamed_markdown", "tables", "terminal", "transcript"}
 IMPURE = {"os", "sys", "asyncio", "subprocess", "socket", "threading", "time", "random", "io", "tempfile", "shutil"}
 
 
@@ -143,6 +143,7 @@ LATE_IMPORTS = {
     "adapters/sqlite/rows.py": "the journal's events, which a list of sessions does without",
     "app/lookups.py": "the keys of models, which a look at sessions does without",
     "domain/base/wording.py": "difflib, for a name that is not there",
+    "domain/journal/file_changes.py": "difflib, for /diff",
     "domain/permission/trusted_content.py": "difflib and hashlib, where a project brings something",
     "domain/edits/match.py": "difflib, for text that is not there to the letter",
     "domain/edits/edit.py": "difflib, for text that is not there at all",

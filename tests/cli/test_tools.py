@@ -122,6 +122,7 @@ def test_doctor_on_a_bare_machine_gives_every_missing_tool_a_fix_in_one_line(qui
     (tmp_path / "gone").mkdir()
     (tmp_path / "gone/sitecustomize.py").write_text(GONE)
     bare = {"PATH": only(tmp_path / "bin"), "PYTHONPATH": str(tmp_path / "gone")}
+    path = only(tmp_path / "browsers", "git", "bash", chromium=CHROMIUM)
     told = quintet.run("tools", "doctor", "--json", **bare).clean(1).json()
     tools = {tool["name"]: tool for tool in told["tools"]}
     missing = {name: tool["needs"] for name, tool in tools.items() if tool["state"] == "missing"}
@@ -134,6 +135,9 @@ def test_doctor_on_a_bare_machine_gives_every_missing_tool_a_fix_in_one_line(qui
     assert missing["mcp_tool"] == [f"mcp: {sys.executable} -m pip install 'mcp>=2'"]
     shown = quintet.run("tools", "doctor", **bare).clean(1).out.splitlines()
     assert shown[-1] == f"{len(tools) - len(missing)} of {len(tools)} tools are ready"
+    page = '{"url": "http://127.0.0.1:8000/"}'
+    said = quintet.run("tools", "call", "browser_navigate", "--args", page, PATH=path, PYTHONPATH=bare["PYTHONPATH"])
+    assert said.clean(1).out.startswith("the browser tools need playwright: ") and said.err == ""
     said = quintet.run("tools", "call", "mcp_tool", "--args", '{"command": "list_servers"}', **bare).clean(0).out
     assert "no MCP server is configured" in said, "what needs no server needs no package"
     quintet.settings('[mcp.servers.one]\nurl = "http://127.0.0.1:9/mcp"\n')
@@ -145,7 +149,7 @@ def test_doctor_on_a_bare_machine_gives_every_missing_tool_a_fix_in_one_line(qui
 
 @pytest.mark.everything
 def test_doctor_says_how_to_get_a_browser(quintet: Program, tmp_path: Path) -> None:
-    tools, parts = doctor(quintet, 1, only(tmp_path / "bin", "git", "bash", python3=PYTHON))
+    tools, parts = doctor(quintet, 0, only(tmp_path / "bin", "git", "bash", python3=PYTHON))
     missing = {name for name, tool in tools.items() if tool["state"] == "missing"}
     assert missing == {name for name in tools if name.startswith(("browser_", "recording_"))}
     assert len(missing) == 15
@@ -164,7 +168,7 @@ def test_the_language_server_is_that_of_the_projects_own_languages(quintet: Prog
     assert "go install golang.org/x/tools/gopls@latest" in parts["language server"]["missing"]
     for number in range(9):
         (quintet.root / f"more{number}.go").write_text("package one\n")
-    tools, _ = doctor(quintet, 1, path)
+    tools, _ = doctor(quintet, 0, path)
     assert tools["lsp_tool"]["state"] == "missing"
     assert "gopls" in tools["lsp_tool"]["needs"][0]
 
@@ -176,7 +180,7 @@ def test_doctor_does_not_run_the_projects_own_python(quintet: Program, tmp_path:
     (venv / "bin/python").write_text(f"#!/bin/sh\ntouch {quintet.root}/ran\n")
     (venv / "bin/python").chmod(0o755)
     path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
-    tools, _ = doctor(quintet, 1, path)
+    tools, _ = doctor(quintet, 0, path)
     assert tools["analyze_test_failure"]["needs"] == ["pytest: .venv/bin/python -m pip install pytest"]
     (venv / "lib/python3.12/site-packages/pytest").mkdir(parents=True)
     _, parts = doctor(quintet, 0, path)
@@ -187,7 +191,7 @@ def test_doctor_does_not_run_the_projects_own_python(quintet: Program, tmp_path:
 @pytest.mark.everything
 def test_doctor_names_keys_that_are_not_set_and_shows_none_that_are(quintet: Program, tmp_path: Path) -> None:
     path = only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM)
-    without = quintet.run("tools", "doctor", "--json", PATH=path, QUINTET_WEB_SEARCH="exa").clean(1).json()
+    without = quintet.run("tools", "doctor", "--json", PATH=path, QUINTET_WEB_SEARCH="exa").clean(0).json()
     needs = {tool["name"]: tool["needs"] for tool in without["tools"] if tool["state"] == "missing"}
     assert needs["git_create_pr"] == ["no token for the forge: export GH_TOKEN=… or run gh auth login"]
     assert needs["web_search"] == ["exa: export EXA_API_KEY=… with your key"]
@@ -196,13 +200,20 @@ def test_doctor_names_keys_that_are_not_set_and_shows_none_that_are(quintet: Pro
     assert having.out.count("GH_TOKEN") == 1 and "hub-token" not in having.out and "brave-key" not in having.out
 
 
+def test_optional_parts_that_are_missing_are_no_error(quintet: Program, tmp_path: Path) -> None:
+    path = only(tmp_path / "bin", "git", "bash")
+    tools, _ = doctor(quintet, 0, path)
+    assert "missing" in {tool["state"] for tool in tools.values()}
+    assert quintet.run("tools", "doctor", PATH=path).clean(0).out.endswith("what the others need is optional\n")
+
+
 def test_doctor_says_which_model_is_missing_and_how_to_have_one(quintet: Program, tmp_path: Path) -> None:
-    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    told = quintet.run("tools", "doctor", "--json").clean(0).json()
     tools = {tool["name"]: tool["needs"] for tool in told["tools"]}
     assert tools["ask_smart_friend"][0].startswith("no language model is configured for deep: `quintet models` shows")
     assert tools["visual_checker"][0].startswith("no language model is configured for vision")
     quintet.settings(MODEL.replace("[routing]", 'api_key_env = "M_KEY"\n[routing]'))
-    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    told = quintet.run("tools", "doctor", "--json").clean(0).json()
     tools = {tool["name"]: tool["needs"] for tool in told["tools"]}
     assert tools["ask_smart_friend"] == ["models.m: export M_KEY=… with its key"]
 
@@ -358,7 +369,7 @@ def test_a_tool_of_ones_own_is_listed_judged_and_called_as_any_other(
     assert quintet.run("tools", "call", "count_rows", *args).clean(0).out == "3\n"
     assert "your rule" in quintet.run("tools", "call", "count_rows", "--args", '{"path": "secrets"}').clean(3).err
 
-    tools, _ = doctor(quintet, 1, only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM))
+    tools, _ = doctor(quintet, 0, only(tmp_path / "bin", "git", "bash", python3=PYTHON, chromium=CHROMIUM))
     assert tools["count_rows"] == {"name": "count_rows", "state": "missing", "needs": ["psql: it is not on PATH"]}
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -159,9 +160,9 @@ def test_ctrl_c_interrupts_the_turn_and_the_session_goes_on(quintet: Program, mo
     terminal.types("first")
     terminal.sees("Half an ans")
     terminal.interrupts()
-    terminal.sees("interrupted", "› ")
+    assert terminal.sees("interrupted", "› ").count("interrupted") == 1
     terminal.types("second")
-    terminal.sees("A whole answer.", "› ")
+    assert "interrupted" not in terminal.sees("A whole answer.", "› ")
     assert server.said[1][1:] == [("user", "first"), ("assistant", "Half an ans"), ("user", "second")]
     assert [event["partial"] for event in quintet.events("model_replied")] == [True, False]
 
@@ -361,3 +362,98 @@ def test_a_resumed_session_shows_the_question_it_stands_at(quintet: Program, mod
     second.types("y")
     first.sees("Renamed.")
     assert "def tokens" in (quintet.root / COUNT).read_text()
+
+
+# ── pastes, answers, Markdown
+
+
+def test_an_answer_that_ends_in_a_newline_is_shown_once(quintet: Program, model: Model) -> None:
+    model(Reply(text=["Hello ", "once.\n\n"]))
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.types("hello")
+    shown = terminal.sees("once.", "› ")
+    assert shown.count("Hello once.") == 1
+
+
+def test_the_header_names_the_model_of_the_command_line(quintet: Program, model: Model) -> None:
+    model(Reply(text="unused"))
+    assert "builtin" not in quintet.plain().sees("QUINTET", "m · sandbox", "› ")
+    quintet.plain("--model", "builtin").sees("QUINTET", "offline rules · sandbox", "› ")
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    ["one\ntwo\nthree\n", "one\ntwo\nthr", "\x1b[200~one\ntwo\nthree\x1b[201~\n"],
+    ids=["with its last Enter", "cut within a line", "marked"],
+)
+def test_a_paste_is_one_turn(quintet: Program, model: Model, pasted: str) -> None:
+    server = model(Reply(text="Three lines."), Reply(text="should not be asked"))
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.child.send(pasted)
+    if not pasted.endswith("\n"):
+        time.sleep(0.5)  # the rest is typed after a while
+        terminal.child.send("ee\n")
+    terminal.sees("Three lines.", "› ")
+    terminal.types("/status")
+    terminal.sees("turns", "1, ")
+    assert [said[-1][1] for said in server.said] == ["one\ntwo\nthree"]
+
+
+@pytest.mark.parametrize(("typed", "word"), [("yes", "def tokens"), ("No not that one", "def words")])
+def test_a_question_takes_words_too(quintet: Program, model: Model, typed: str, word: str) -> None:
+    model(*EDIT)
+    terminal = quintet.plain()
+    terminal.types("rename it")
+    terminal.sees("[n] no")
+    terminal.types(typed)
+    terminal.sees("Renamed.", "› ")
+    assert word in (quintet.root / COUNT).read_text()
+
+
+def test_markdown_is_rendered_where_there_are_colours_and_stays_as_it_is_elsewhere(
+    quintet: Program, model: Model
+) -> None:
+    text = [
+        "# Ti",
+        "tle\n\n- one **bo",
+        "ld** word\n- `co",
+        "de`\n\n```python\nx = ",
+        "1\n```\n| a | b |\n|---|--:|\n| 1 |",
+        " 22 |\n",
+    ]
+    model(Reply(text=text), Reply(text=text))
+    quintet.settings(
+        Path(os.environ["XDG_CONFIG_HOME"], "quintet/settings.toml").read_text() + '[display]\ncolor = "always"\n'
+    )
+    coloured = quintet.plain()
+    coloured.sees("› ")
+    coloured.types("hello")
+    shown = coloured.sees("22", "› ")
+    assert "\x1b[1;36mTitle" in shown
+    assert "• \x1b[0mone " in shown
+    assert "\x1b[1mbold\x1b[0m word" in shown
+    assert "─┼─" in shown
+    assert "│ \x1b[0mx" in shown
+    coloured.types("/quit")
+    coloured.leaves()
+    done = quintet.run("--plain", stdin="hello\n").clean(0)
+    assert "".join(text).strip() in done.out
+
+
+def test_what_is_typed_is_in_the_history_of_the_project(quintet: Program) -> None:
+    terminal = quintet.plain()
+    terminal.types("find the definition of words")
+    terminal.sees("definition of words: 1 place", "› ")
+    terminal.types("/quit")
+    terminal.leaves()
+    kept = [path.read_text() for path in Path(os.environ["XDG_STATE_HOME"]).rglob("inputs*")]
+    assert any("find the definition of words" in text for text in kept)
+
+
+def test_resuming_shows_the_last_exchange_and_no_answer_as_if_typed(quintet: Program) -> None:
+    quintet.run("-p", "! echo what was printed", "--permission-profile", "trusted").clean(0)
+    terminal = quintet.plain("--resume")
+    shown = terminal.sees("resumed", "! echo what was printed", "  what was printed", "› ")
+    assert "› what was printed" not in shown

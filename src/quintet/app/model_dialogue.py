@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 import termios
 import tty
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from getpass import getpass
 from typing import Any
 
@@ -73,7 +75,8 @@ def one_key(question: str) -> str:
 
 def typed_key(preset: Preset, base_url: str) -> str:
     """A key, typed unseen."""
-    return getpass(f"Key for {preset.title} (kept among your secrets, sent to {host_of(base_url)}): ").strip()
+    with _ended_by_ctrl_c():
+        return getpass(f"Key for {preset.title} (kept among your secrets, sent to {host_of(base_url)}): ").strip()
 
 
 async def guided(places: Places, wanted: WantedModel | None = None) -> ConnectedModels:
@@ -128,4 +131,15 @@ def _asked_model(preset: Preset, listed: Sequence[str]) -> str:
 def _asked(question: str) -> str:
     sys.stdout.write(question)
     sys.stdout.flush()
-    return sys.stdin.readline().strip()
+    with _ended_by_ctrl_c():
+        return sys.stdin.readline().strip()
+
+
+@contextmanager
+def _ended_by_ctrl_c() -> Iterator[None]:
+    """While a person is asked, one Ctrl+C ends it all; asyncio's own handler would wait for a second one."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -175,7 +175,8 @@ async def connect(places: Places, wanted: WantedModel, tell: Tell = lambda text:
     if wanted.preset.name == ollama.PRESET.name:
         notes += await asyncio.to_thread(_ask_ollama, reached, tables)
     where = await asyncio.to_thread(_written, places, wanted, reached, tables, routing)
-    setup_state.keep_tests([one for one in tests if one["name"] in tables], SystemClock().now())
+    addresses = {name: str(table.get("base_url", "")) for name, table in tables.items()}
+    setup_state.keep_tests([one for one in tests if one["name"] in tables], SystemClock().now(), addresses)
     key = where or reached.key_from
     names = {name: str(table["model"]) for name, table in tables.items()}
     host = presets.host_of(reached.base_url) or wanted.preset.title

@@ -232,6 +232,10 @@ def make_core(
             features=feature_commands(services.opening),
             settings_text=lambda: "\n".join(config.as_lines(loaded)),
             keep_page=lambda *words: asyncio.to_thread(artifacts.keep_page, *words),
+            sessions_text=lambda: str(load("app.session_lists:sessions_text")(places)),
+            find_session=lambda beginning: str(load("app.session_lists:session_beginning")(places, beginning)),
+            project_facts=lambda: load("adapters.files.project_facts:look")(places.root, places.name),
+            export=lambda *words: asyncio.to_thread(load("app.session_lists:export"), places, artifacts, *words),
             board_rows=lambda: load("app.late_parts:board_rows")(services),
             under_way=lambda: load("app.task_lookups:under_way")(places),
         ),
@@ -426,14 +430,13 @@ async def fork(path: str, session: str, at: str = "") -> str:
         await core.store.close()
 
 
-def looks(path: str) -> tuple[str, str, str]:
+def looks(session: Session) -> tuple[str, str, str]:
     """What a surface shows around a session: the project's name, model and sandbox, and the colour setting."""
-    places = locate(path)
-    settings = config.load(places).settings
-    model = settings.routing.smart
+    settings, state = session.settings, session.state
+    model = settings.routing.model(state.axes.model_mode, state.dials.model)
     contained = sandbox.chosen(settings.sandbox.use)
     about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
-    return places.name, about, settings.display.color
+    return locate(state.project).name, about, settings.display.color
 
 
 def log_crash(places: Places, error: BaseException, redacted: Callable[[str], str] | None = None) -> None:

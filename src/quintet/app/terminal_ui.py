@@ -88,7 +88,7 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> PromptSo
     return PromptSources(
         finder=ProjectFinder(places.root, find_ripgrep()),
         drafts=TaskInput(TaskFolder(places.root, places.runs), places.draft_mark, _redacted(places)),
-        past=InputHistory(places.inputs, _redacted(places)),
+        past=past_inputs(path),
         settings=UserSettings(places, flags),
         models=lambda: _models(places),
         found_models=found_here,
@@ -98,6 +98,11 @@ def at_hand(path: str = ".", flags: Mapping[str, Any] | None = None) -> PromptSo
         setup=cast(ModelSetup, Late("app.model_setup:LocalModelSetup", places)),
         edited=edited,
     )
+
+
+def past_inputs(path: str) -> InputHistory:
+    places = locate(path)
+    return InputHistory(places.inputs, _redacted(places))
 
 
 def _redacted(places: Places) -> Callable[[str], str]:

@@ -46,10 +46,11 @@ commands:
   quintet why EVENT           what stands behind a decision or a transition
   quintet settings            every setting, and where it came from
   quintet plugins             features that were installed beside it
+  quintet completion bash|zsh|fish         completion for your shell
   quintet trust               let this folder's own settings loosen things, and load its own tools
 """
 EXIT_CODES = """
-exit codes: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 limit, 130 interrupted
+exit codes: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 a limit or a loop, 130 interrupted
 """
 
 # Every command of the core, and where it is; a command is imported when it is run.
@@ -81,6 +82,7 @@ TABLE = {
     "forensics": "reports:FORENSICS",
     "replay": "replay:REPLAY",
     "why": "sessions:WHY",
+    "completion": "completion.scripts:completion",
 }
 
 
@@ -89,7 +91,7 @@ def dispatch(arguments: list[str]) -> int:
         arguments = _in_place(arguments)
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
-        return _run(_main_parser().parse_args(arguments))
+        return _run(main_parser().parse_args(arguments))
     command = find(name)
     if command is None and os.path.isfile(name):
         return _with_file(name, arguments[1:])
@@ -109,7 +111,7 @@ def _in_place(arguments: list[str]) -> list[str]:
     return [name, *action, *flag, *rest[len(action) :]]
 
 
-def _main_parser() -> ArgumentParser:
+def main_parser() -> ArgumentParser:
     parser = make_parser("", DESCRIPTION)
     parser.epilog = _epilog()
     parser.add_argument("-V", "--version", action="version", version=f"quintet {__version__}")
@@ -163,7 +165,7 @@ def _with_file(path: str, arguments: list[str]) -> int:
     """A session that begins with what a file says is to be done; with nobody at a terminal, `quintet flow FILE`."""
     if not sys.stdin or not sys.stdin.isatty():
         return int(load("cli.flow:flow")([path, *arguments]))
-    parsed = _main_parser().parse_args(arguments)
+    parsed = main_parser().parse_args(arguments)
     if parsed.text is not None:
         raise UsageError(f"{path} says what is to be done, and so does -p: give one of them")
     parsed.first = load("cli.flow:line_of")(path)

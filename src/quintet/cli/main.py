@@ -5,8 +5,11 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from itertools import pairwise
 
 from quintet import __version__
+
+FORMAT = "--output-format"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -31,21 +34,30 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except Exception as error:
-        return _failed(error, debug)
+        return _failed(error, debug, as_json=_wants_json(arguments))
     except BaseException as error:
         if type(error).__name__ == "CancelledError":  # a second interrupt; asyncio is not imported to name it
             return 130
         raise
 
 
-def _failed(error: Exception, debug: bool) -> int:
+def _wants_json(arguments: list[str]) -> bool:
+    """Whether a result was asked for as JSON: what fails before there is a session is one, too."""
+    following = dict(pairwise(arguments))
+    chosen = next((one.partition("=")[2] for one in arguments if one.startswith(f"{FORMAT}=")), following.get(FORMAT))
+    return chosen in ("json", "stream-json")
+
+
+def _failed(error: Exception, debug: bool, *, as_json: bool) -> int:
     from quintet.domain.base.errors import QuintetError
-    from quintet.surfaces.tables import complain
+    from quintet.surfaces.tables import complain, say_failure
 
     if debug or not isinstance(error, QuintetError | OSError):
         import traceback
 
         traceback.print_exception(error)
+    if as_json:
+        return say_failure(error)
     if isinstance(error, QuintetError):
         complain(f"quintet: {error}")
         return error.exit_code

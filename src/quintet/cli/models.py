@@ -27,6 +27,7 @@ from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, QuintetError, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.models import presets
+from quintet.domain.models.known import resolved
 from quintet.domain.models.presets import BY_NAME, CHAT, Preset
 from quintet.domain.settings.settings import Settings
 from quintet.surfaces.tables import complain, say, say_json, say_table
@@ -36,10 +37,12 @@ LONGEST_KEY = 10_000
 
 
 def models_list(arguments: Namespace) -> int:
-    settings = config.load(locate(arguments.directory)).settings
-    found = _found(settings)
-    tests = setup_state.last_tests()
-    rows = [{**row, "last_test": tests.get(row["name"])} for row in (*chosen_models(settings), *found)]
+    settings = resolved(config.load(locate(arguments.directory)).settings)
+    found = [{**row, "last_test": None} for row in _found(settings)]
+    chosen = [
+        {**row, "last_test": setup_state.last_test(row["name"], row["base_url"])} for row in chosen_models(settings)
+    ]
+    rows = [*chosen, *found]
     if arguments.json:
         say_json(rows)
         return 0
@@ -152,7 +155,8 @@ def models_test(arguments: Namespace) -> int:
         raise NotFound(f"there is no model {arguments.name}.{did_you_mean(arguments.name, known)}")
     names = [arguments.name] if arguments.name else list(settings.models) or [BUILTIN]
     results = asyncio.run(_tested(settings, names))
-    setup_state.keep_tests([one for one in results if one["name"] != BUILTIN], SystemClock().now())
+    addresses = {name: model.base_url for name, model in settings.models.items()}
+    setup_state.keep_tests([one for one in results if one["name"] != BUILTIN], SystemClock().now(), addresses)
     if arguments.json:
         say_json(results)
     else:

@@ -6,18 +6,57 @@ import os
 import sys
 from argparse import ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
 
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import AxesChange, RunControl, merge, parse_axis
 from quintet.package import load
 
 Command = Callable[[list[str]], int]
 
 
+class _Shown(Exception):
+    """Raised instead of parsing where only the shape of a command is wanted."""
+
+    def __init__(self, shape: ArgumentParser | Actions) -> None:
+        super().__init__()
+        self.shape = shape
+
+
+_looking = False  # whether commands are asked for their shape
+
+
+def shape_of(command: Command) -> ArgumentParser | Actions:
+    """What a command takes: the parser it would read its arguments with, or its actions. Nothing is carried out."""
+    global _looking
+    _looking = True
+    try:
+        command(["--help"])  # also where a command does something else without words
+    except _Shown as shown:
+        return shown.shape
+    finally:
+        _looking = False
+    raise AssertionError("a command parses before it does anything")
+
+
+class Parser(ArgumentParser):
+    """What it cannot take is an error like any other, and not the end of the process."""
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if _looking:
+            raise _Shown(self)
+        return super().parse_args(args, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        unknown = message.partition("unrecognized arguments: ")[2].split()
+        flags = [flag for action in self._actions for flag in action.option_strings]
+        close = did_you_mean(unknown[0].partition("=")[0], flags) if unknown and unknown[0].startswith("-") else ""
+        raise UsageError(f"{message}{f'.{close}' if close else ''}", hint=f"`{self.prog} --help` shows what it takes.")
+
+
 def make_parser(name: str, about: str) -> ArgumentParser:
-    parser = ArgumentParser(
-        prog=f"quintet {name}".strip(), description=about, allow_abbrev=False, formatter_class=formatter
-    )
+    parser = Parser(prog=f"quintet {name}".strip(), description=about, allow_abbrev=False, formatter_class=formatter)
     parser.add_argument("-C", "--directory", default=".", metavar="DIR", help="the project, if not this folder")
     return parser
 
@@ -71,17 +110,25 @@ def lookup(
     return command
 
 
-def actions(name: str, table: Mapping[str, Command]) -> Command:
+class Actions:
     """A command of several actions; `list` if none is named."""
 
-    def command(arguments: list[str]) -> int:
+    def __init__(self, name: str, table: Mapping[str, Command]) -> None:
+        self.name = name
+        self.table = table
+
+    def __call__(self, arguments: list[str]) -> int:
+        if _looking:
+            raise _Shown(self)
         asked = arguments[:1] in (["-h"], ["--help"])
         action = arguments[0] if arguments and (asked or not arguments[0].startswith("-")) else "list"
         if asked:
-            sys.stdout.write(f"usage: quintet {name} {{{','.join(table)}}} …; each takes --help\n")
+            sys.stdout.write(f"usage: quintet {self.name} {{{','.join(self.table)}}} …; each takes --help\n")
             return 0
-        if action not in table:
-            raise UsageError(f'{name} "{action}": not one of {", ".join(table)}')
-        return table[action](arguments[1:] if arguments[:1] == [action] else arguments)
+        if action not in self.table:
+            raise UsageError(f'{self.name} "{action}": not one of {", ".join(self.table)}')
+        return self.table[action](arguments[1:] if arguments[:1] == [action] else arguments)
 
-    return command
+
+def actions(name: str, table: Mapping[str, Command]) -> Command:
+    return Actions(name, table)

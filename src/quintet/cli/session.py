@@ -98,10 +98,25 @@ async def _plain(parsed: Namespace) -> int:
     if person:
         load("app.trust_question:ask_for_trust")(parsed.directory)
         await load("app.model_dialogue:offer_model")(parsed.directory, _options(parsed)["settings"])
+    options, first = _options(parsed), getattr(parsed, "first", "")
+    while True:
+        code, wanted = await _plainly(parsed, options, first, person=person)
+        if not wanted:
+            return code
+        options, first = {**options, "resume": wanted, "fork": False, "axes": None}, ""
+
+
+async def _plainly(parsed: Namespace, options: dict[str, Any], first: str, *, person: bool) -> tuple[int, str]:
+    """One session line by line: its exit code, and the session that was asked for in its place."""
     with told_to_end() as told:
-        async with open_session(parsed.directory, surface=Surface.TUI, person=person, **_options(parsed)) as session:
-            plain = load("surfaces.plain:Plain")(session, *looks(parsed.directory))
-            return int(await plain.run(told, getattr(parsed, "first", "")))
+        async with open_session(parsed.directory, surface=Surface.TUI, person=person, **options) as session:
+            plain = load("surfaces.plain:Plain")(
+                session,
+                *looks(session),
+                markdown=lambda: load("surfaces.tui.transcript.markdown:MarkdownLines")(indent=""),
+                past=load("app.terminal_ui:past_inputs")(parsed.directory) if person else None,
+            )
+            return int(await plain.run(told, first)), str(plain.wanted)
 
 
 def _options(parsed: Namespace) -> dict[str, Any]:

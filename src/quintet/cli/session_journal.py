@@ -12,6 +12,7 @@ import msgspec
 from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import locate
 from quintet.adapters.processes.system import process_start
+from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite import journal_search as history
 from quintet.adapters.sqlite.database import clear_errors, connect
@@ -26,8 +27,10 @@ from quintet.domain.journal.protocol import CallDecided, as_json
 from quintet.domain.journal.search_text import query
 from quintet.domain.journal.turn_state import skipped_call
 from quintet.domain.turn.skipped import sentence
+from quintet.engine.reports.conversation_page import KINDS, as_html, as_markdown, exchanges
 from quintet.engine.session import queries
 from quintet.engine.session.leases import owner_lives
+from quintet.engine.session.why import decision_behind
 from quintet.engine.session.why import why as reasons_for
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import say, say_json
@@ -35,6 +38,7 @@ from quintet.surfaces.transcript import transcript
 
 TITLE = 40
 INDENT = "    "
+BEHIND = ("call_decided", "question_asked")  # what an event may follow from
 
 
 def show(arguments: Namespace) -> int:
@@ -58,6 +62,27 @@ def show(arguments: Namespace) -> int:
     say(transcript(events))
     if skipped := [call for one in events if isinstance(one.event, CallDecided) and (call := skipped_call(one.event))]:
         say(["", f"skipped  {counted(len(skipped), 'call')}", *(f"  {sentence(call)}" for call in skipped)])
+    return 0
+
+
+def export(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = needed(places)
+    with clear_errors(places.database):
+        row = rows.find_session(arguments.id)
+        found = exchanges(rows.read(row.id, kinds=KINDS))
+    html = arguments.html or arguments.file.lower().endswith((".html", ".htm"))
+    clean = Vault(places, config.load(places).settings).text
+    page = clean((as_html if html else as_markdown)(row.id, found))
+    if arguments.file:
+        with open(arguments.file, "x", encoding="utf-8", errors="replace") as file:
+            file.write(page)
+    if arguments.json:
+        say_json({"session": row.id, "file": arguments.file, "text": "" if arguments.file else page})
+    elif not arguments.file:
+        stdout().write(page)
+    else:
+        say([f"the conversation is in {arguments.file}"])
     return 0
 
 
@@ -85,6 +110,8 @@ def why(arguments: Namespace) -> int:
     rows = needed(places)
     with clear_errors(places.database):
         session, recorded = rows.event(arguments.event)
+        before = rows.read(session, 0, recorded.seq - 1, BEHIND)
+    recorded = decision_behind(recorded.event, before) or recorded
     lines, answer = reasons_for(recorded)
     if arguments.json:
         say_json(answer)

@@ -8,16 +8,14 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, Namespace
 
-import msgspec
-
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.trust import pieces
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.app.lookups import lives, needed, stored
+from quintet.app.session_lists import HEADING, cells, session_rows
 from quintet.cli.parsing import actions, lookup
-from quintet.domain.dials import badge
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.journal.session_summary import SessionSummary
 from quintet.domain.journal.store_rows import SessionRow
@@ -72,46 +70,13 @@ def status(arguments: Namespace) -> int:
 
 
 def sessions_list(arguments: Namespace) -> int:
-    places = locate(arguments.directory)
-    rows = stored(places)
-    with clear_errors(places.database):
-        found = rows.sessions() if rows else []
-    answers = []
-    for row in found:
-        summary = queries.summary_of(row)
-        live = lives(row)
-        answers.append(
-            {
-                "session": row.id,
-                "updated": row.updated,
-                "created": row.created,
-                "status": queries.status_of(summary, live),
-                "live": live,
-                "turns": summary.turns,
-                "cost": summary.cost,
-                "axes": msgspec.to_builtins(summary.axes),
-                "parent": row.parent,
-                "title": row.title,
-            }
-        )
+    rows = session_rows(locate(arguments.directory))
     if arguments.json:
-        say_json(answers)
-    elif not answers:
+        say_json(rows)
+    elif not rows:
         say(["no sessions in this project yet"])
     else:
-        heading = ("SESSION", "UPDATED", "STATUS", "AXES", "TURNS", "TITLE")
-        lines = [
-            (
-                str(a["session"]),
-                str(a["updated"])[:16].replace("T", " "),
-                str(a["status"]) + (" (live)" if a["live"] else ""),
-                badge.full(queries.summary_of(row).axes),
-                str(a["turns"]),
-                str(a["title"]),
-            )
-            for a, row in zip(answers, found, strict=True)
-        ]
-        say_table(lines, heading=heading)
+        say_table([cells(row) for row in rows], heading=HEADING)
     return 0
 
 
@@ -148,6 +113,16 @@ SESSIONS = actions(
             "One session's journal.",
             "cli.session_journal:show",
             lambda p: (_id(p), p.add_argument("--events", action="store_true", help="as JSON lines")),
+        ),
+        "export": lookup(
+            "sessions export",
+            "The conversation of a session as Markdown, or as HTML that needs nothing beside itself.",
+            "cli.session_journal:export",
+            lambda p: (
+                _id(p),
+                p.add_argument("file", nargs="?", default="", metavar="FILE", help="a new file; else stdout"),
+                p.add_argument("--html", action="store_true", help="as HTML"),
+            ),
         ),
         "search": lookup(
             "sessions search",

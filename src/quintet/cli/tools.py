@@ -38,6 +38,7 @@ from quintet.package import load
 from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
 from quintet.tools.swe_phases import OWN_PYTHON
 
+NEEDED = ("bash", "git", "ripgrep")  # what no install does without; other parts are for those who want their tools
 KEPT = "if a snapshot taken just before has what they delete"
 
 
@@ -130,6 +131,7 @@ def tools_doctor(arguments: Namespace) -> int:
     )
     found = {name: parts.look(name, around) for name in parts_of(specs)}
     tools = readiness(specs, found)
+    lacks = [name for name in NEEDED if name in found and not found[name].ready]
     if arguments.json:
         say_json({"tools": tools, "parts": [*found.values(), sandbox, network]})
     else:
@@ -140,8 +142,9 @@ def tools_doctor(arguments: Namespace) -> int:
         say([""])
         say_table(here, heading=("PART", "HERE"))
         ready = sum(tool.state == "ready" for tool in tools)
-        say(["", f"{ready} of {len(tools)} tools are ready"])
-    return 0 if all(tool.state == "ready" for tool in tools) else 1
+        rest = "; what the others need is optional" if ready < len(tools) and not lacks else ""
+        say(["", f"{ready} of {len(tools)} tools are ready{rest}"])
+    return 1 if lacks else 0
 
 
 class _Permit:

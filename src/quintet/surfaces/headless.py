@@ -1,7 +1,8 @@
 """The headless surface: one input, its events as lines or its answer as text, and an exit code a script can use.
 
-Diagnostics go to stderr. Exit: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 limit,
-130 interrupted. Calls that nobody could approve are in the result as `skipped`, and alone they do not change the code.
+Diagnostics go to stderr. Exit: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 a limit or a
+loop, 130 interrupted. Calls that nobody could approve are in the result as `skipped`, and alone they do not change the
+code.
 """
 
 from __future__ import annotations

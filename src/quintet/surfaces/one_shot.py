@@ -17,6 +17,7 @@ from quintet.domain.base.safe_text import visible
 from quintet.domain.input.slash_line import format_own_call
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import RepeatFilter, describe, question
+from quintet.domain.permission.answers import NO, chosen
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -24,7 +25,6 @@ from quintet.surfaces.tables import complain, say, say_json
 
 EXIT = {CallStatus.OK: 0, CallStatus.ERROR: 1, CallStatus.DENIED: 3, CallStatus.INTERRUPTED: 130}
 NOT_RUN = (CallStatus.DENIED, CallStatus.INTERRUPTED)
-NO = "n"
 
 
 async def one_command(session: Session, line: str, *, as_json: bool) -> int:
@@ -100,5 +100,5 @@ async def _choice(asked: p.QuestionAsked) -> tuple[str, str]:
     finally:
         loop.remove_reader(sys.stdin.fileno())
     word, _, note = sys.stdin.readline().strip().partition(" ")
-    known = word.lower() in {choice.key for choice in asked.choices}
-    return (word.lower(), note.strip()) if known else (NO, "")
+    key = chosen(asked.choices, word)
+    return (key, note.strip()) if key else (NO, "")

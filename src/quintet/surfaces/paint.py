@@ -20,6 +20,11 @@ _CODES = {
     "info": "34",
     "bold": "1",
     "match": "1;33",
+    "italic": "3",
+    "underline": "4",
+    "strike": "9",
+    "heading": "1;36",
+    "code_inline": "33",
 }
 
 
@@ -29,7 +34,8 @@ class Painter:
         self.color = wants_color(stream, setting)
 
     def paint(self, text: str, role: str) -> str:
-        code = _CODES.get(role) if self.color else None
+        """`role` may be several, with spaces between."""
+        code = ";".join(filter(None, map(_CODES.get, role.split()))) if self.color else ""
         return f"\x1b[{code}m{text}\x1b[0m" if code else text
 
     def badge(self, axes: Axes, *, paused: bool = False) -> str:

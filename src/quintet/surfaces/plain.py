@@ -10,15 +10,18 @@ asked about before it runs with their rights, and what comes at once with it is 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import shutil
 import signal
 import sys
 import time
-from typing import TextIO
+from collections.abc import Callable
+from typing import Any, TextIO
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import exactly, visible
+from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
 from quintet.domain.input.own_lines import ASKED, ELSEWHERE, OwnLineWay, own_line_way
@@ -27,11 +30,13 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
 from quintet.domain.journal.input_outcome import InputWatch
 from quintet.domain.journal.session_summary import AT_WORK
-from quintet.domain.turn.messages import Role
+from quintet.domain.permission.answers import NO, SESSION, WORDS, YES, chosen
+from quintet.domain.ports.prompt import PastInputs
 from quintet.engine.commands.queued import listing
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
-from quintet.surfaces.terminal import forget_input, lines_of_input, on_signals
+from quintet.surfaces.streamed_markdown import GrowingRows, StreamedMarkdown
+from quintet.surfaces.terminal import forget_input, inputs_of, lines_of_input, on_signals
 from quintet.surfaces.transcript import TurnView
 
 PROMPT = "› "
@@ -44,8 +49,12 @@ ANSWER_SECONDS = 0.5  # after the question about an own line; what comes sooner 
 class PlainOutput:
     """Lines on the terminal, and whether one is still open: text that streams, or the prompt."""
 
-    def __init__(self, stream: TextIO, color: str, *, prompts: bool) -> None:
+    def __init__(
+        self, stream: TextIO, color: str, *, prompts: bool, markdown: Callable[[], GrowingRows] | None = None
+    ) -> None:
         self.painter = Painter(stream, color)
+        self._markdown = markdown if self.painter.color and stream.isatty() else None
+        self._rendered: StreamedMarkdown | None = None  # the text that streams, where it is rendered
         self._stream = stream
         self._prompts = prompts  # whether a person types
         self._streamed: dict[str, int] = {}  # characters of each step's text that have been written
@@ -58,9 +67,14 @@ class PlainOutput:
             self.painter.print(lines)
 
     def stream(self, step: str, text: str) -> None:
-        if text:
+        if not text:
+            return
+        self._streamed[step] = self._streamed.get(step, 0) + len(text)
+        if self._markdown:
+            self._rendered = self._rendered or StreamedMarkdown(self.painter, self._markdown())
+            self._line_open = self._rendered.add(text, shutil.get_terminal_size().columns)
+        else:
             self.painter.write(visible(text))
-            self._streamed[step] = self._streamed.get(step, 0) + len(text)
             self._line_open = not text.endswith("\n")
 
     def end_stream(self, step: str, whole: str) -> None:
@@ -79,6 +93,9 @@ class PlainOutput:
             self._line_open = True
 
     def end_line(self) -> None:
+        if self._rendered:
+            self._line_open = self._rendered.finish()
+            self._rendered = None
         if self._line_open or self._at_prompt:
             self._line_open = self._at_prompt = False
             self.painter.write("\n")
@@ -92,18 +109,35 @@ class PlainOutput:
         """The person's Enter ended the line of the prompt."""
         self._at_prompt = False
 
+    def copy(self, text: str) -> bool:
+        """Give a text to the terminal's clipboard (OSC 52); returns whether there is a terminal."""
+        if self._stream.isatty():
+            self.painter.write(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\x07")
+        return self._stream.isatty()
+
     def title(self, text: str) -> None:
         if self._stream.isatty():
             self.painter.write(f"\x1b]0;{text}\x07")
 
 
 class Plain:
-    def __init__(self, session: Session, project: str, about: str, color: str = "auto") -> None:
+    def __init__(
+        self,
+        session: Session,
+        project: str,
+        about: str,
+        color: str = "auto",
+        *,
+        markdown: Callable[[], GrowingRows] | None = None,
+        past: PastInputs | None = None,
+    ) -> None:
         self._session = session
+        self.wanted = ""  # the session that is to be opened in place of this one
+        self._past = past  # what was typed in the project, also on a screen
         self._project = project
         self._about = about  # what the header says beside the badge
         self._typed_at = sys.stdin.isatty()
-        self._out = PlainOutput(forgiving(sys.stdout), color, prompts=self._typed_at)
+        self._out = PlainOutput(forgiving(sys.stdout), color, prompts=self._typed_at, markdown=markdown)
         self._turn = TurnView()
         self._without_repeats = RepeatFilter()
         self._question: p.QuestionAsked | None = None
@@ -141,8 +175,9 @@ class Plain:
     async def _read(self, first: str) -> None:
         if first:
             await self._say(first)
-        async for line in lines_of_input(sys.stdin.fileno()):
-            await self._typed(line)
+        handle = sys.stdin.fileno()
+        async for text in inputs_of(handle, self._takes_pastes) if self._typed_at else lines_of_input(handle):
+            await self._typed(text)
             if not self._typed_at:
                 await self._idle.wait()
         self._input_over = True
@@ -164,14 +199,12 @@ class Plain:
     def _recap(self) -> None:
         """On resuming, the last exchange, so that the person knows where they are."""
         state = self._session.state
-        said = state.conversation.messages[1:] if state.conversation.summary else state.conversation.messages
-        spoken = [message for message in said if message.text and message.role in (Role.USER, Role.ASSISTANT)]
-        if not spoken:
+        if not state.turns.count:
             return
-        lines = [Line(f"resumed {state.session}: {state.turns.count} turns, {state.status}", "dim")]
-        for message in spoken[-2:]:
-            mark = PROMPT if message.role is Role.USER else "  "
-            lines += [Line(f"{mark}{visible(text)}", "dim") for text in message.text.splitlines()[:RECAP_LINES]]
+        said, answer = self._session.last_exchange()
+        lines = [Line(f"resumed {state.session}: {counted(state.turns.count, 'turn')}, {state.status}", "dim")]
+        lines += [Line(f"{PROMPT}{visible(text)}", "dim") for text in said.splitlines()[:RECAP_LINES]]
+        lines += [Line(f"  {visible(text)}", "dim") for text in answer.splitlines()[:RECAP_LINES]]
         if state.turns.interrupted:
             lines.append(Line("the last turn was interrupted; /resume goes on with it", "warning"))
         self._out.print([*lines, *self._queued()])
@@ -184,8 +217,12 @@ class Plain:
 
     # ── in
 
-    async def _typed(self, line: str) -> None:
-        text = line.strip()
+    def _takes_pastes(self) -> bool:
+        """Whether lines that come at once are one text; an answer is a line."""
+        return self._question is None and not self._own_line
+
+    async def _typed(self, text: str) -> None:
+        text = text.strip()
         self._out.entered()
         if self._own_line:
             await self._answer_own_line(text)
@@ -196,6 +233,8 @@ class Plain:
         if not text and self._session.state.runs.agent is None:
             self._prompt()
             return
+        if self._past and self._typed_at:
+            self._past.add(text)
         session = self._session
         direct = session.settings.prompt.own_lines == "direct"
         match own_line_way(text, NOT_TYPED, at_terminal=self._typed_at, direct=direct, owned_here=session.owned_here):
@@ -219,16 +258,18 @@ class Plain:
     async def _answer_own_line(self, answer: str) -> None:
         text, self._own_line = self._own_line, ""
         early = time.monotonic() - self._own_line_at < ANSWER_SECONDS
-        if answer.lower() in ("y", "s") and not early:
-            await self._say(text, typed=answer.lower() == "y")
+        key = answer.lower() if answer.lower() in (YES, SESSION) else YES if answer.lower() == WORDS[YES] else NO
+        if key != NO and not early:
+            await self._say(text, typed=key == YES)
             return
         why = "the answer came together with the line" if early else "no"
         self._out.print([Line(f"not run: {why}", "warning")])
         self._prompt()
 
     async def _answer(self, asked: p.QuestionAsked, text: str) -> None:
-        choice, _, note = text.partition(" ")
-        if choice.lower() not in {c.key for c in asked.choices}:
+        word, _, note = text.partition(" ")
+        choice = chosen(asked.choices, word) or chosen(asked.choices, text)
+        if not choice:
             self._out.print(question(asked))
             return
         self._question = None
@@ -273,8 +314,8 @@ class Plain:
     def _event(self, recorded: p.Recorded) -> None:
         event = recorded.event
         match event:
-            case p.CommandRan() if event.data.get("quit") and event.submission in self._inputs:
-                self._left.set()
+            case p.CommandRan(data=data) if event.submission in self._inputs:
+                self._commanded(data)
             case p.CycleBegan() | p.CycleResumed():  # also one that an answer began, which is no input of its own
                 self._begun(event.submission)
             case p.InputsHeld():  # nothing is waited for that waits itself
@@ -288,6 +329,14 @@ class Plain:
         self._see(event)
         if not isinstance(event, p.ModelReplied | p.QuestionAsked):
             asyncio.get_running_loop().call_soon(self._prompt_when_idle)  # after whatever came with this event
+
+    def _commanded(self, data: dict[str, Any]) -> None:
+        """What a command of the person's asks of the surface."""
+        self.wanted = str(data.get("attach", ""))
+        if data.get("quit") or self.wanted:
+            self._left.set()
+        if "copy" in data and not self._out.copy(self._session.last_answer()):
+            self._out.print([Line("not copied: the output is no terminal", "warning")])
 
     def _show(self, recorded: p.Recorded) -> None:
         event, turn = recorded.event, self._turn
@@ -310,8 +359,8 @@ class Plain:
         lines = describe(recorded)
         self._out.print(lines[:1] if turn.own_call and isinstance(event, p.ToolFinished) else lines)
         match event:
-            case p.TurnFinished() if event.answer != turn.said and not turn.step:  # of a shell line, or of `complete`
-                self._out.print([Line(visible(line)) for line in event.answer.splitlines()])
+            case p.TurnFinished():
+                self._out.print([Line(visible(line)) for line in turn.unsaid(event)])
             case p.InputsHeld():
                 self._out.print(self._queued())
             case p.DialsTurned():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -9,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.base.text_table import table
 
@@ -35,6 +37,17 @@ def room() -> int:
         return os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):  # no terminal, or no file at all
         return 0
+
+
+def say_failure(error: Exception) -> int:
+    """What failed before there was a session, as the result of a headless run; returns the exit code."""
+    code = error.exit_code if isinstance(error, QuintetError) else 1
+    said = error.message if isinstance(error, QuintetError) else f"{type(error).__name__}: {error}"
+    named = error.code if isinstance(error, QuintetError) else "SYSTEM" if isinstance(error, OSError) else "INTERNAL"
+    told = {"code": named, "message": said, "hint": getattr(error, "hint", "")}
+    result = {"type": "result", "status": "failed", "answer": "", "error": told, "session": None, "exit_code": code}
+    sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
+    return code
 
 
 def say_json(value: Any) -> None:

@@ -13,6 +13,9 @@ import termios
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
+PASTE_SECONDS = 0.05  # of quiet after which a paste is over
+PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+
 
 @contextmanager
 def on_signals(numbers: Iterable[signal.Signals], handle: Callable[[signal.Signals], None]) -> Iterator[None]:
@@ -90,6 +93,76 @@ async def lines_of_input(handle: int) -> AsyncIterator[str]:
             yield _text(buffer)
     finally:
         loop.remove_reader(handle)
+
+
+async def inputs_of(handle: int, together: Callable[[], bool]) -> AsyncIterator[str]:
+    """What a person gives at a terminal: a line as it is typed, or a paste, whose lines come at once, as one text.
+
+    A paste that ends within a line waits for its Enter. Lines are not put `together` while a question is open.
+    """
+    lines = lines_of_input(handle)
+    following = asyncio.ensure_future(anext(lines, None))
+    paste = _Paste()
+    try:
+        while True:
+            quiet = PASTE_SECONDS if paste.held and not paste.open else None
+            await asyncio.wait({following}, timeout=quiet)
+            if not following.done():
+                if len(paste.held) > 1 and (rest := _unfinished_line(handle)):
+                    paste.begin_line(rest)
+                else:
+                    yield paste.taken()
+            elif (line := following.result()) is None:
+                break
+            else:
+                following = asyncio.ensure_future(anext(lines, None))
+                paste.add(line)
+                if not together() and not paste.open:
+                    yield paste.taken()
+        if paste.held:
+            yield paste.taken()
+    finally:
+        following.cancel()
+
+
+class _Paste:
+    """Lines that came at once, also between the marks of a bracketed paste."""
+
+    def __init__(self) -> None:
+        self.held: list[str] = []
+        self.open = False  # its last line is not over
+
+    def add(self, line: str) -> None:
+        line = self.held.pop() + line if self.open and self.held and not self._marked else line
+        self.open = self._marked = (self._marked or PASTE_BEGINS in line) and PASTE_ENDS not in line
+        self.held.append(line.replace(PASTE_BEGINS, "").replace(PASTE_ENDS, ""))
+
+    def begin_line(self, text: str) -> None:
+        self.held.append(text)
+        self.open = True
+
+    def taken(self) -> str:
+        text = "\n".join(self.held)
+        self.held, self.open, self._marked = [], False, False
+        return text
+
+    _marked = False  # between the marks
+
+
+def _unfinished_line(handle: int) -> str:
+    """What stands on the terminal's line without an Enter; it is taken from there."""
+    try:
+        before = termios.tcgetattr(handle)
+        now = [*before[:6], [*before[6]]]
+        now[3] &= ~termios.ICANON
+        now[6][termios.VMIN] = now[6][termios.VTIME] = 0
+        termios.tcsetattr(handle, termios.TCSANOW, now)
+        try:
+            return _text(os.read(handle, 65_536))
+        finally:
+            termios.tcsetattr(handle, termios.TCSANOW, before)
+    except (termios.error, OSError):  # no terminal, or one that is gone
+        return ""
 
 
 def forget_input(handle: int) -> None:

@@ -8,6 +8,7 @@ from quintet.domain.base.safe_text import visible
 from quintet.domain.input.slash_line import own_call
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
+from quintet.domain.turn.reasoning import without
 from quintet.domain.turn.reports import is_step
 
 
@@ -31,6 +32,15 @@ class TurnView:
     def shows(self, reply: p.ModelReplied) -> bool:
         return not (reply.aside or (self.reports and not reply.calls))
 
+    def unsaid(self, finished: p.TurnFinished) -> list[str]:
+        """The lines of an answer that no reply has said: of a shell line, or of `complete`."""
+        return [] if self.step or same_words(finished.answer, self.said) else finished.answer.splitlines()
+
+
+def same_words(answer: str, said: str) -> bool:
+    """Whether an answer is what a reply said; the space and the reasoning around it are no part of it."""
+    return answer.strip() == without(said)
+
 
 def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:
     said, without_repeats = "", RepeatFilter()
@@ -39,7 +49,7 @@ def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:
         said = event.text if isinstance(event, p.ModelReplied) and not event.aside else said
         for line in describe(recorded) or _spoken(event):
             yield f"{recorded.seq:>6}  {line.text}"
-        if isinstance(event, p.TurnFinished) and event.answer != said:  # of a shell line, or of `complete`
+        if isinstance(event, p.TurnFinished) and not same_words(event.answer, said):  # of a shell line, or `complete`
             yield from (f"{recorded.seq:>6}  {visible(line)}" for line in event.answer.splitlines())
 
 

@@ -55,6 +55,7 @@ def test_every_event_that_a_person_should_see_has_words() -> None:
         "RunResumed",
         "TurnStarted",
         "TurnRated",
+        "ConversationCleared",
         "ModelRequested",
         "ModelReplied",
         "QuestionAsked",

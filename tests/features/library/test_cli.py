@@ -202,5 +202,5 @@ def test_the_folder_may_stand_before_a_command_of_two_words(quintet: Program, sh
 
 
 def test_the_librarian_needs_no_model(quintet: Program) -> None:
-    told = quintet.run("tools", "doctor", "--json").clean(1).json()
+    told = quintet.run("tools", "doctor", "--json").clean(0).json()
     assert {tool["name"]: tool["needs"] for tool in told["tools"]}["librarian"] == []

@@ -49,6 +49,21 @@ class Artifacts:
             file.writelines(pieces)
         return path
 
+    def export(self, session: str, path: str, kind: str, text: str) -> str:
+        """Write a conversation to a new file, or without a path among what is kept of the session."""
+        kept = os.path.join(self._folder, session)
+        if not path:
+            private_folder(kept)
+        with open(
+            path or os.path.join(kept, f"conversation.{kind}"),
+            "x" if path else "w",
+            encoding="utf-8",
+            errors="replace",
+            opener=private,
+        ) as file:
+            file.write(text)
+            return file.name
+
 
 def recording_path(runs: str, session: str) -> str:
     return os.path.join(runs, session, RECORDING)

@@ -41,6 +41,7 @@ from quintet.domain.journal.file_changes import (
     counted_lines,
     names_folder,
     same,
+    unified,
 )
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside
 from quintet.domain.ports.ports import Compared, Covered, Snapshot
@@ -277,6 +278,16 @@ class ShadowCheckpoints:
             return counts
 
         return await _apart(count)
+
+    async def diffs(self, files: Sequence[tuple[str, str, str]]) -> list[str]:
+        def made() -> list[str]:
+            held = self._contents(state for _, *states in files for state in states)
+            return [
+                unified(path, held.get(_name(a), b"") if a else None, held.get(_name(b), b"") if b else None)
+                for path, a, b in files
+            ]
+
+        return await _apart(made)
 
     async def restore(self, wanted: Sequence[Restoration]) -> list[LeftAlone]:
         """Put files back; those that could not be, with the reason."""

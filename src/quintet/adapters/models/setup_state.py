@@ -17,13 +17,23 @@ FIELDS = ("ok", "code", "error", "hint", "seconds")
 TESTS, DECLINED = "tests", "declined"
 
 
+def last_test(name: str, base_url: str) -> dict[str, Any] | None:
+    """The last test of a model, if it was made of this address."""
+    found = last_tests().get(name)
+    return found if found and found.get("base_url") == base_url else None
+
+
 def last_tests() -> dict[str, dict[str, Any]]:
     found = _read().get(TESTS)
     return {name: row for name, row in found.items() if isinstance(row, dict)} if isinstance(found, dict) else {}
 
 
-def keep_tests(results: Sequence[Mapping[str, Any]], at: str) -> None:
-    rows = {one["name"]: {"at": at, **{field: one[field] for field in FIELDS}} for one in results}
+def keep_tests(results: Sequence[Mapping[str, Any]], at: str, addresses: Mapping[str, str]) -> None:
+    """`addresses` are where each model was when it was tried: a test says nothing of another one."""
+    rows = {
+        one["name"]: {"at": at, "base_url": addresses.get(one["name"], ""), **{field: one[field] for field in FIELDS}}
+        for one in results
+    }
     _write(lambda state: {**state, TESTS: {**last_tests(), **rows}})
 
 

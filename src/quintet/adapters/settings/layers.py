@@ -26,6 +26,7 @@ from quintet.features.registry import tables
 
 PREFIX = "QUINTET_"
 MOST_BYTES = 1_000_000
+LONGEST_VALUE = 40  # cells that a column of values has
 NOT_SETTINGS = frozenset({"QUINTET_VENV_DIR", "QUINTET_DEBUG"})
 
 
@@ -409,7 +410,7 @@ def _told(value: Any) -> Any:
 def as_lines(loaded: LoadedSettings) -> list[str]:
     """The same as an aligned table."""
     rows = [(key, as_toml(value), source) for key, value, source in shown(loaded)]
-    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    widths = [min(max(len(row[column]) for row in rows), LONGEST_VALUE) for column in (0, 1)]
     return [f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}" for key, value, source in rows]
 
 
@@ -418,4 +419,8 @@ def as_toml(value: Any) -> str:
         return "(by surface)"
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list | tuple | set | frozenset):
+        return f"[{', '.join(map(as_toml, value))}]"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{key} = {as_toml(one)}' for key, one in value.items())}}}"
     return f'"{value}"' if isinstance(value, str) else f"{value:g}" if isinstance(value, float) else str(value)

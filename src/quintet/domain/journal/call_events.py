@@ -169,6 +169,12 @@ class FilesChanged(Tagged, frozen=True, kw_only=True, gc=False):
     unsure: bool = False  # what was ignored came into view, so nobody knows whether a new file is new
 
 
+class ConversationCleared(Tagged, frozen=True, kw_only=True, gc=False):
+    """The user began a new conversation in the session: the model hears nothing more of the one before."""
+
+    point: str  # of this, so that the conversation before can be gone back to
+
+
 class Rewound(Tagged, frozen=True, kw_only=True, gc=False):
     """The user went back to before a turn: its files, its conversation, or both."""
 

@@ -232,6 +232,14 @@ class ConversationState(Struct):
         self.measured = None
         self._forget_pages()
 
+    def clear(self) -> None:
+        """Nothing was said; where it stood before stays marked."""
+        self.messages, self.requests, self.summary, self.outcomes = [], [], None, {}
+        self.unanswered, self.to_say, self.measured = {}, [], None
+        self.head = self.seen = None
+        self.pages = {}
+        self.leave_aside()
+
     def _forget_pages(self) -> None:
         """Those that no longer stand in the conversation are told again when they are wanted."""
         said = {message.text for message in self.messages}

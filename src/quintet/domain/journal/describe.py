@@ -35,6 +35,7 @@ QUIET = frozenset({*META_TOOLS, *PHASE_TOOLS, FINISH_STEP, "TodoCreate", "TodoRe
 }
 # What a command did has an event that says it.
 SPOKEN_FOR = frozenset({"axes", "pending", "compacted", "agent", "task", "shell"})
+DIFF_ROLES = {"+": "success", "-": "error", "@": "info"}
 MOST_LINES = 60  # of one tool's output
 
 
@@ -56,6 +57,10 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"waits    {badge.full(e.change.applied_to(e.axes))}   {e.scope}, by {e.actor}", "dim")]
         case p.TransitionDropped() as e:
             return [Line(f"dropped  a waiting transition: {e.reason}", "dim")]
+        case p.CommandRan(line="interrupt", ok=True):
+            return []  # the end of what it interrupts says it
+        case p.CommandRan(data={"diff": _}) as e:
+            return [Line(line, DIFF_ROLES.get(line[:1], "")) for line in e.text.split("\n")]
         case p.CommandRan() as e:
             text = e.text.partition("\n")[2] if SPOKEN_FOR & e.data.keys() else e.text
             return _lines(text, "" if e.ok else "error")
@@ -261,9 +266,8 @@ def _todo(event: p.TodoMoved) -> list[Line]:
 
 
 def diff_lines(diff: str) -> list[Line]:
-    roles = {"+": "success", "-": "error", "@": "info"}
     body = [line for line in diff.splitlines() if not line.startswith(("--- ", "+++ "))]
-    shown = [Line(f"    {line}", roles.get(line[:1], "")) for line in body[:MOST_LINES]]
+    shown = [Line(f"    {line}", DIFF_ROLES.get(line[:1], "")) for line in body[:MOST_LINES]]
     more = [Line(f"    … {len(body) - MOST_LINES} more lines", "dim")] if len(body) > MOST_LINES else []
     return shown + more
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 FOLDER = "40000"
+MOST_DIFFED = 2_000_000  # bytes of a file
 OUTSIDE = "changed from outside since"
 CROSSED = "changed from outside between two changes of the run"
 
@@ -106,6 +107,17 @@ def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> RewindPlan:
 def uncovers(changes: Iterable[FileChange]) -> bool:
     """Whether an ignore file is not what it was: a file that is seen for the first time may then be an old one."""
     return any(change.path.rpartition("/")[2] == ".gitignore" for change in changes)
+
+
+def unified(path: str, before: bytes | None, after: bytes | None) -> str:
+    """One file's unified diff; None where there is no file. Bytes that are no text are only named."""
+    from difflib import unified_diff  # only where somebody looks
+
+    if any(data and (b"\0" in data[:8192] or len(data) > MOST_DIFFED) for data in (before, after)):
+        return f"{path}: not shown, it is no text or too large"
+    old, new = (data.decode("utf-8", "replace").splitlines() if data else [] for data in (before, after))
+    names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
+    return "\n".join(unified_diff(old, new, *names, lineterm=""))
 
 
 def counted_lines(before: bytes, after: bytes) -> tuple[int, int]:

@@ -22,6 +22,7 @@ from quintet.domain.journal.call_events import (
     CallDecided,
     CheckpointTaken,
     Choice,
+    ConversationCleared,
     FilesChanged,
     MenuMoved,
     ModelConsulted,
@@ -143,6 +144,7 @@ Event = (
     | CheckpointTaken
     | FilesChanged
     | Rewound
+    | ConversationCleared
     | AgentEntered
     | AgentDismissed
     | DataLoaded
@@ -297,6 +299,7 @@ __all__ = [
     "CheckpointTaken",
     "Choice",
     "CommandRan",
+    "ConversationCleared",
     "Corrected",
     "Countdown",
     "CycleBegan",

@@ -270,6 +270,13 @@ def _rewound(state: SessionState, event: p.Rewound) -> None:
         state.conversation.tell(FILES_REWOUND.format(files=event.restored))
 
 
+def _cleared(state: SessionState, event: p.ConversationCleared) -> None:
+    state.conversation.mark(event.point, state.work)
+    state.conversation.clear()
+    state.work = WorkState()
+    state.turns.order, state.turns.interrupted = None, False
+
+
 def _go_back(state: SessionState, point: str) -> None:
     """The conversation as it was at the mark. What it cost stays spent, and the dials stay where they are."""
     if mark := state.conversation.marks.get(point):
@@ -394,6 +401,7 @@ _HANDLERS: dict[type, Handler] = {
     p.HistoryCompacted: _compacted,
     p.CheckpointTaken: _kept,
     p.Rewound: _rewound,
+    p.ConversationCleared: _cleared,
     p.QuestionAsked: _asked,
     p.QuestionAnswered: _answered,
     p.RuleMade: _rule_made,

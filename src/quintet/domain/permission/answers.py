@@ -38,6 +38,12 @@ class Choice(Struct, frozen=True, gc=False):
     turns: AxesChange | UnsetType = UNSET  # the dials that this answer turns
 
 
+def chosen(choices: Sequence[Choice], word: str) -> str:
+    """The key of the choice that a person names by its key or its label; empty if it is none."""
+    word = word.lower()
+    return next((one.key for one in choices if word in (one.key, one.label.lower(), WORDS.get(one.key))), "")
+
+
 REFUSALS = (Choice(NO, "no"), Choice(FEEDBACK, "no, with feedback"))
 APPROVAL = (Choice(YES, "yes"), *REFUSALS)
 

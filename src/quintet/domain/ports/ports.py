@@ -187,6 +187,8 @@ class RuleBook(Protocol):
 
     def add(self, rule: Rule) -> None: ...
 
+    def revoke(self, rule: str) -> Rule: ...
+
 
 class Repository(Protocol):
     """The project under version control, to look at."""
@@ -266,6 +268,9 @@ class Checkpoints(Protocol):
 
     async def lines(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[int, int]]:
         """Lines added and removed between the states of each pair."""
+
+    async def diffs(self, files: Sequence[tuple[str, str, str]]) -> list[str]:
+        """Of each path, from one state to another, a unified diff; what is no text is only named."""
 
     async def restore(self, wanted: Sequence[Restoration]) -> list[LeftAlone]:
         """Put files back, each as a whole; returns those that could not be, with the reason."""

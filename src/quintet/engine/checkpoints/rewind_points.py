@@ -14,7 +14,7 @@ from quintet.domain.journal.reasons import EndCause, cause_of
 from quintet.domain.ports.ports import Store
 from quintet.domain.turn.messages import EndStatus
 
-KINDS = ("turn_started", "turn_finished", "checkpoint_taken", "files_changed", "rewound")
+KINDS = ("turn_started", "turn_finished", "checkpoint_taken", "files_changed", "rewound", "conversation_cleared")
 LONGEST_TITLE = 60
 
 
@@ -29,6 +29,7 @@ class Point(Struct):
     partly: bool = False  # a checkpoint without a tree: only what file tools write is kept
     lacking: tuple[str, ...] = ()
     cut: bool = False  # its process ended before it did
+    back_to: str = ""  # of a rewind of files, the point they went back to
     changes: list[p.FilesChanged] = field(default_factory=list)
     unseen: list[p.CheckpointTaken] = field(default_factory=list)  # before calls of which nobody saw what they deleted
 
@@ -68,7 +69,13 @@ def points_of(store: Store, session: str) -> list[Point]:
                 number = found[e.to].number if e.to in found else 0
                 start = kept[e.point][0] if e.point in kept else recorded.seq
                 title = f"(rewind to {number}: {what})"
-                found[e.point] = Point(len(found) + 1, e.point, recorded.at, title, start, recorded.seq)
+                back_to = e.to if e.files else ""
+                found[e.point] = Point(
+                    len(found) + 1, e.point, recorded.at, title, start, recorded.seq, back_to=back_to
+                )
+            case p.ConversationCleared() as e:
+                title = "(new conversation)"
+                found[e.point] = Point(len(found) + 1, e.point, recorded.at, title, recorded.seq, recorded.seq)
     for point in found.values():
         point.changes = changes.get(point.id, [])
         point.unseen = list(unseen.get(point.id, {}).values()) if point.cut or not point.end else []
@@ -76,6 +83,19 @@ def points_of(store: Store, session: str) -> list[Point]:
             checkpoint = kept[point.id][1]
             point.taken, point.partly, point.lacking = True, not checkpoint.tree, checkpoint.lacking
     return list(found.values())
+
+
+def newest_change(points: list[Point]) -> Point | None:
+    """The last point whose changes to files stand: a rewind takes away those after it, and gives back what it undid."""
+    standing: list[Point] = []
+    before: dict[str, list[Point]] = {}
+    for point in points:
+        before[point.id] = list(standing)
+        if point.back_to:
+            standing = list(before.get(point.back_to, ()))
+        elif point.changes:
+            standing.append(point)
+    return standing[-1] if standing else None
 
 
 def point_at(points: list[Point], word: str) -> Point:

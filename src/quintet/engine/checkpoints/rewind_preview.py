@@ -43,8 +43,10 @@ async def preview(core: Core, state: SessionState, number: str) -> list[str]:
     return preview_lines(core, state, to, seen)
 
 
-def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) -> list[str]:
-    """What going back would do, for a person."""
+def preview_lines(
+    core: Core, state: SessionState, to: Point, seen: Prospect, *, conversation: bool = True
+) -> list[str]:
+    """What going back would do, for a person; without the conversation, to files alone."""
     lines = [f"{to.number}  {to.at[:16].replace('T', ' ')}  {on_one_line(to.title)}"]
     files = worth_showing(seen.plan.restore)
     lines.append(f"{counted(len(files), 'path')} to restore:" if files else "no file to restore")
@@ -54,7 +56,7 @@ def preview_lines(core: Core, state: SessionState, to: Point, seen: Prospect) ->
     lines += left_lines(seen.plan.left, seen.lacking)
     if not core.settings.checkpoints.enabled:
         lines.append("checkpoints are off (checkpoints.enabled), so no files are kept")
-    if mark := state.conversation.marks.get(to.id):
+    if conversation and (mark := state.conversation.marks.get(to.id)):
         said = counted(len(state.conversation.messages), "message")
         lines.append(f"the conversation goes from {said} to {mark.count}")
     return lines

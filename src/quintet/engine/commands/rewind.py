@@ -1,4 +1,4 @@
-"""/rewind and /fork: back to before a turn, here or in a session of its own."""
+"""/rewind, /undo and /fork: back to before a turn, here or in a session of its own."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.file_changes import LeftAlone
 from quintet.domain.journal.protocol import Rewound
 from quintet.engine.checkpoints.rewind import Prospect, is_folder, look_ahead, take_back
-from quintet.engine.checkpoints.rewind_points import Point, point_at, points_of
+from quintet.engine.checkpoints.rewind_points import Point, newest_change, point_at, points_of
 from quintet.engine.checkpoints.rewind_preview import (
     changed_since,
     left_lines,
@@ -54,6 +54,29 @@ async def rewind(context: CommandContext, line: CommandLine) -> CommandOutcome:
         return await _done(context, to, what.lower(), seen, len(points) + 1)
     except ToolFailed as error:
         raise UsageError(f"/rewind could not be done, or not all of it: {error}. It can be repeated") from error
+
+
+async def undo(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    """The files of the last turn that changed any, as `/rewind N files` takes them back: first shown, then done."""
+    if line.words not in ((), ("yes",)):
+        raise UsageError("/undo shows what it would take back; /undo yes does it")
+    if line.words and context.busy:
+        raise UsageError("a run is active; /stop ends it, then /undo yes")
+    await context.settled()
+    core = context.core
+    points = points_of(core.store, context.state.session)
+    to = newest_change(points)
+    if to is None:
+        raise UsageError("there is nothing to undo: no turn of this session has changed a file that is still so")
+    try:
+        seen = await look_ahead(core.checkpoints, points, to, core.turn.toolbox.terms.protection)
+        if line.words:
+            return await _done(context, to, "files", seen, len(points) + 1)
+    except ToolFailed as error:
+        raise UsageError(f"/undo could not be done, or not all of it: {error}. It can be repeated") from error
+    lines = preview_lines(core, context.state, to, seen, conversation=False)
+    lines.append("/undo yes does it; the conversation stays")
+    return CommandOutcome("\n".join(lines), data={"rewind": _seen_data(to, seen, None)})
 
 
 async def _done(context: CommandContext, to: Point, what: str, seen: Prospect | None, number: int) -> CommandOutcome:
@@ -109,9 +132,13 @@ def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
 def _preview(context: CommandContext, to: Point, seen: Prospect) -> CommandOutcome:
     lines = preview_lines(context.core, context.state, to, seen)
     lines.append(f"/rewind {to.number} both does it; files or conversation does one of them")
-    files = worth_showing(seen.plan.restore)
     mark = context.state.conversation.marks.get(to.id)
-    data = {
+    return CommandOutcome("\n".join(lines), data={"rewind": _seen_data(to, seen, mark.count if mark else None)})
+
+
+def _seen_data(to: Point, seen: Prospect, messages: int | None) -> dict[str, Any]:
+    files = worth_showing(seen.plan.restore)
+    return {
         "to": to.number,
         "files": len(files),
         "restore": [
@@ -119,9 +146,8 @@ def _preview(context: CommandContext, to: Point, seen: Prospect) -> CommandOutco
         ],
         "left": _told(seen.plan.left),
         "lacking": _told(seen.lacking),
-        "messages": mark.count if mark else None,
+        "messages": messages,
     }
-    return CommandOutcome("\n".join(lines), data={"rewind": data})
 
 
 def _told(items: Sequence[LeftAlone]) -> list[dict[str, str]]:

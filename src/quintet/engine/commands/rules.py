@@ -1,27 +1,50 @@
-"""/rules: what you allowed for this session, and taking one of it back."""
+"""/rules: what you always allow or deny, here and for this session; and taking one of it back."""
 
 from __future__ import annotations
 
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.text_table import table
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import RuleRevoked
-from quintet.domain.permission.rules import describe
+from quintet.domain.permission.rules import Rule, describe, explain
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
 
-NONE = "no rules of this session; `quintet rules list` shows those that last"
+NONE = "no rules yet: an approval answered with `always` or `for this session` makes one"
+USAGE = "/rules lists them; /rules show ID explains one; /rules revoke ID takes one back"
 
 
 def rules(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    held = context.state.rules
-    if not line.words:
-        shown = [f"{rule.id}  {describe(rule)}" for rule in held]
-        return CommandOutcome("\n".join([*shown, "/rules revoke ID takes one back"] if held else [NONE]))
-    if line.words[0] != "revoke" or len(line.words) != 2:
-        raise UsageError("/rules lists the rules of this session; /rules revoke ID takes one back")
-    wanted = line.words[1]
+    """Those of the session first; of those that last, all but what holds in another project."""
+    own = context.state.rules
+    held = (
+        *own,
+        *(one for one in context.core.turn.toolbox.outside.rules() if one.project in ("", context.core.project)),
+    )
+    match line.words:
+        case ():
+            rows = [(rule.id, "this session" if rule.session else _where(rule), describe(rule)) for rule in held]
+            return CommandOutcome("\n".join([*table(rows), "/rules revoke ID takes one back"] if held else [NONE]))
+        case ("show", wanted):
+            rule = _one(held, wanted)
+            return CommandOutcome("\n".join([f"{rule.id}  {describe(rule)}", *table(explain(rule))]))
+        case ("revoke", wanted):
+            rule = _one(held, wanted)
+            data = {"revoked": rule.id}
+            if rule in own:
+                return CommandOutcome(f"revoked {rule.id}: {describe(rule)}", [RuleRevoked(rule=rule.id)], data=data)
+            context.core.turn.rule_book.revoke(rule.id)
+            return CommandOutcome(f"revoked {rule.id}: {describe(rule)}", data=data)
+    raise UsageError(USAGE)
+
+
+def _where(rule: Rule) -> str:
+    return "here" if rule.project else "everywhere"
+
+
+def _one(held: tuple[Rule, ...], wanted: str) -> Rule:
     found = [rule for rule in held if rule.id == wanted] or [rule for rule in held if rule.id.startswith(wanted)]
     if len(found) != 1:
-        many = "more than one rule of this session begins" if found else "no rule of this session begins"
-        raise UsageError(f'{many} with "{wanted}"; /rules lists them')
-    revoked = RuleRevoked(rule=found[0].id)
-    return CommandOutcome(f"revoked {found[0].id}: {describe(found[0])}", [revoked], data={"revoked": found[0].id})
+        raise UsageError(
+            f'{"more than one rule begins" if found else "no rule begins"} with "{wanted}"; /rules lists them'
+        )
+    return found[0]

@@ -153,6 +153,15 @@ TABLE: tuple[SlashCommand, ...] = (
         runs.compact,
         prose=True,
     ),
+    *(
+        SlashCommand(
+            name,
+            f"/{name}",
+            "a new conversation in this session; journal, dials and files stay",
+            _later("conversation:clear"),
+        )
+        for name in ("clear", "new")
+    ),
     SlashCommand("context", "/context", "what fills the model's window", _later("context:context")),
     SlashCommand(
         "tasks",
@@ -205,9 +214,43 @@ TABLE: tuple[SlashCommand, ...] = (
         rewinds.rewind,
     ),
     SlashCommand(
+        "undo", "/undo [yes]", "take back the files of the last turn that changed any: shows it, does it", rewinds.undo
+    ),
+    SlashCommand(
+        "diff",
+        "/diff [last|N]",
+        "what this session changed, its last turn, or all since before turn N",
+        _later("diff:diff"),
+    ),
+    SlashCommand(
         "fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork
     ),
-    SlashCommand("rules", "/rules [revoke ID]", "what you allowed for this session, and back", _later("rules:rules")),
+    SlashCommand(
+        "rules",
+        "/rules [show ID | revoke ID]",
+        "what you always allow or deny, here and for this session",
+        _later("rules:rules"),
+    ),
+    SlashCommand(
+        "sessions",
+        "/sessions [ID]",
+        "this project's sessions; with an id, open that one here",
+        _later("sessions:sessions"),
+    ),
+    SlashCommand(
+        "init",
+        "/init",
+        "write AGENTS.md: by the model, or from facts without one; asks before it writes",
+        _later("init:init"),
+    ),
+    SlashCommand("copy", "/copy", "the last answer to the terminal's clipboard", _later("conversation:copy")),
+    SlashCommand(
+        "export",
+        "/export [FILE] [--html]",
+        "the conversation as Markdown or HTML, in a new file",
+        _later("conversation:export"),
+        switches=frozenset({"html"}),
+    ),
     SlashCommand("settings", "/settings", "every setting, and where it came from", _later("reports:settings")),
     SlashCommand("theme", "/theme [NAME]", "the colours of the terminal UI", turns.theme),
     SlashCommand("help", "/help [COMMAND]", "this list", _help),

@@ -37,7 +37,7 @@ class PortForm(Struct, frozen=True):
 
 CLOCK = PortForm(numbered=False, unrecorded={"epoch": 0.0})  # of leases, which a replay has no need of
 IDS = PortForm(kinds={"new": "id.{}"})
-RULE_BOOK = PortForm(kinds={"add": "rule_kept"}, unrecorded={"rules": ()})
+RULE_BOOK = PortForm(kinds={"add": "rule_kept", "revoke": "rule_revoked"}, unrecorded={"rules": ()})
 REPOSITORY = PortForm(kinds={"line_counts": "lines"}, numbered=False)
 HOOKS = PortForm(kinds={"run": "hook"}, numbered=False)
 CHECKPOINTS, AGENTS, PLANS = PortForm("checkpoints"), PortForm("agents"), PortForm("plans")

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec import Struct, json
 
 from quintet.domain.agents.agent import Agent
+from quintet.domain.agents.project_facts import ProjectFacts
 from quintet.domain.agents.workflow import Workflow
 from quintet.domain.journal.protocol import ModelRequested, Recorded, encode
 from quintet.domain.journal.recording import Header, RequestDigest, Segment, digest
@@ -218,6 +219,10 @@ class Replay:
                 features=FeatureCommands(header.commands, waited("command")),
                 keep_page=waited("page"),
                 settings_text=asked("settings", str),
+                sessions_text=asked("sessions", str),
+                find_session=asked("find_session", str),
+                project_facts=asked("facts", ProjectFacts),
+                export=waited("export"),
                 board_rows=asked("board_rows", list[BoardEntry]),
                 under_way=asked("under_way", UnderWay) if header.sees_work else None,
             ),

@@ -89,10 +89,10 @@ class TurnEffect(StrEnum):
 
 
 class BeginWork(Struct, frozen=True):
-    """The input of a turn that a command begins, and the report it wants of it."""
+    """The input of a turn that a command begins, and the report it wants of it, if any."""
 
     text: str
-    order: Order
+    order: Order | None = None
 
 
 class CommandOutcome(Struct):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from quintet.domain.agents.project_facts import ProjectFacts
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.input.slash_line import CommandUsage
@@ -40,6 +41,10 @@ async def at_once() -> None:
 async def _no_page(session: str, name: str, pieces: Iterable[str]) -> str:
     """Keeps none."""
     return ""
+
+
+async def _no_export(session: str, path: str, kind: str, text: str) -> str:
+    raise UsageError("nothing can be written here")
 
 
 async def _no_command(name: str, words: tuple[str, ...]) -> str:
@@ -135,6 +140,10 @@ class CommandParts(Struct):
     features: FeatureCommands = FeatureCommands()
     settings_text: Callable[[], str] = lambda: ""
     keep_page: Callable[[str, str, Iterable[str]], Awaitable[str]] = _no_page
+    sessions_text: Callable[[], str] = lambda: ""  # the project's sessions
+    find_session: Callable[[str], str] = lambda beginning: ""  # a session's id by its beginning; empty if not one
+    project_facts: Callable[[], ProjectFacts] = lambda: ProjectFacts("")
+    export: Callable[[str, str, str, str], Awaitable[str]] = _no_export
     board_rows: Callable[[], Sequence[BoardEntry]] = tuple  # that features add to the board
     under_way: Callable[[], UnderWay] | None = None  # what is stored of the project's work; none in older recordings
 

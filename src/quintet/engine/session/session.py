@@ -17,9 +17,9 @@ from quintet.domain.dials.axes import Surface
 from quintet.domain.input.image_paths import image_paths
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
-from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted
+from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted, TurnFinished, TurnStarted
 from quintet.domain.journal.state import SessionState, fold
-from quintet.domain.ports.ports import ShellState
+from quintet.domain.ports.ports import ShellState, Store
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.checkpoints import rewind_preview
@@ -145,6 +145,22 @@ class Session:
         """What going back to before a point would do, line by line."""
         return await rewind_preview.preview(self._core, self.state, number)
 
+    def last_answer(self) -> str:
+        return last_answer(self._core.store, self.id)
+
+    def last_exchange(self) -> tuple[str, str]:
+        """What the newest turn was begun with, and its answer; empty where there is none."""
+        store = self._core.store
+        begun = store.last_of_type(self.id, "turn_started")
+        said, answer = "", ""
+        for recorded in store.read(self.id, begun - 1, kinds=("turn_started", "turn_finished")) if begun else ():
+            match recorded.event:
+                case TurnStarted(text=said):
+                    pass
+                case TurnFinished(answer=answer):
+                    pass
+        return said, answer
+
     def follow(self, submission: str, *, after: int | None = None, signals: bool = False) -> FollowedInput:
         """The events from a submission on, or from those numbered above `after`, to the end of what was submitted.
 
@@ -219,3 +235,9 @@ class Session:
         for close in self._core.ownership.closing:
             await close()
         await self._core.store.close()
+
+
+def last_answer(store: Store, session: str) -> str:
+    """The newest answer of a session's; empty if there is none."""
+    ended = (recorded.event for recorded in reversed(store.read(session, kinds=("turn_finished",))))
+    return next((event.answer for event in ended if isinstance(event, TurnFinished) and event.answer), "")

@@ -2,15 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from quintet.domain.base.safe_text import brief, visible
 from quintet.domain.dials import badge
-from quintet.domain.journal.protocol import CallDecided, DialsTurned, Recorded, as_json
+from quintet.domain.journal.protocol import (
+    CallDecided,
+    DialsTurned,
+    Event,
+    QuestionAnswered,
+    QuestionAsked,
+    Recorded,
+    ToolFinished,
+    ToolStarted,
+    as_json,
+)
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.question import access
 
 _RUN_LINES = ("bash", "write_to_shell")  # of what is on record without words for its access
+
+
+def decision_behind(event: Event, before: Sequence[Recorded]) -> Recorded | None:
+    """The decision that an event follows from: a question about a call, its answer, the call itself.
+
+    `before` are the session's earlier decisions and questions. None if no decision stands behind it.
+    """
+    match event:
+        case QuestionAnswered(question=question):
+            asked = [one for one in before if isinstance(one.event, QuestionAsked) and one.event.question == question]
+            return (
+                decision_behind(asked[-1].event, [one for one in before if one.seq < asked[-1].seq]) if asked else None
+            )
+        case QuestionAsked(digest=digest) if digest:
+            return _newest(before, lambda decided: decided.verdict is Verdict.ASK)
+        case ToolStarted(call=call) | ToolFinished(call=call):
+            return _newest(before, lambda decided: decided.call == call)
+    return None
+
+
+def _newest(before: Sequence[Recorded], wanted: Callable[[CallDecided], bool]) -> Recorded | None:
+    return next((one for one in reversed(before) if isinstance(one.event, CallDecided) and wanted(one.event)), None)
 
 
 def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
@@ -37,7 +70,8 @@ def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
                 f"by       {e.actor}, scope {e.scope}",
             ]
         case event:
-            lines = [f"event {recorded.seq} is a {type(event).__name__}; decisions and transitions have a why"]
+            kind = type(event).__name__
+            lines = [f"event {recorded.seq} is {kind}; decisions, questions, calls and transitions have a reason"]
     return [visible(line) for line in lines], as_json(recorded)
 
 

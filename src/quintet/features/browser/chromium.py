@@ -13,7 +13,7 @@ import shlex
 import shutil
 import signal
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from quintet.adapters.files.temporary_folders import temporary_folder
 from quintet.adapters.processes.host_programs import program
@@ -108,17 +108,25 @@ class RunningBrowser:
         await asyncio.to_thread(shutil.rmtree, self.folder, ignore_errors=True)
 
 
+class _NotInstalled(Exception):
+    """Never raised: stands for an error of a package that is not there."""
+
+
 def failure() -> type[Error]:
     """Playwright's own error: it is loaded with the first browser that starts, so not before one can be raised."""
-    from playwright.async_api import Error
-
+    try:
+        from playwright.async_api import Error
+    except ImportError:  # what is said instead is that it is not installed
+        return cast("type[Error]", _NotInstalled)
     return Error
 
 
 def too_late() -> type[TooLate]:
     """Playwright's error at a time limit; a failure too."""
-    from playwright.async_api import TimeoutError as TooLate
-
+    try:
+        from playwright.async_api import TimeoutError as TooLate
+    except ImportError:
+        return cast("type[TooLate]", _NotInstalled)
     return TooLate
 
 

@@ -1,6 +1,6 @@
 """MCP, both ways: other programs' tools and resources for a run, and our tools for other agents."""
 
-from quintet.features.feature import Feature, FeatureCheck
+from quintet.features.feature import Feature, FeatureCheck, FeatureCommand
 
 FEATURE = Feature(
     name="mcp",
@@ -9,6 +9,7 @@ FEATURE = Feature(
     settings={"mcp": "settings:McpSettings"},
     named={"mcp.servers": "settings:McpServerSettings"},
     tools=("tools:mcp_tool",),
+    slash=(FeatureCommand("mcp", "/mcp [SERVER]", "MCP servers and their state; with a name, its tools", "slash:mcp"),),
     commands={"mcp": "cli:MCP", "mcp-server": "serve:mcp_server"},
     usage=(
         "quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools",

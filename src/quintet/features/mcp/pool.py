@@ -23,7 +23,7 @@ from quintet.adapters.processes.python_environment import install_line
 from quintet.adapters.sandbox.containment import Containment
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.json_schema import misfit, wanted
-from quintet.domain.base.wording import did_you_mean, few
+from quintet.domain.base.wording import counted, did_you_mean, few
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.turn.tool_spec import Touch
 from quintet.features.mcp.values import OWN_SETTINGS, Forgotten, Lost, McpAnswer, McpOffer, McpServer, ServerRefused
@@ -68,6 +68,17 @@ class McpPool:
     def listed(self) -> tuple[list[McpServer], list[str]]:
         """The servers, and what is wrong with the files that name them."""
         return self._listing()
+
+    def runs(self, name: str) -> bool:
+        """Whether a server is connected now."""
+        open = self._open.get(name)
+        return open is not None and open.usable
+
+    def state(self, name: str) -> str:
+        """Where a server stands in this session, in a few words."""
+        if self.runs(name):
+            return "running"
+        return f"ended {counted(self._ends[name], 'time')}" if self._ends[name] else "not started yet"
 
     def touched(self, touch: Touch) -> Touch:
         """What a look at a server does besides: one that a project brought is started or reached by that.

@@ -274,6 +274,10 @@ class TerminalUi(KeyedUi):
                     self.exit(0)
                 if theme := ran.data.get("theme"):
                     self.use_theme(str(theme))
+                if "copy" in ran.data:
+                    self.do_copy()
+                if wanted := ran.data.get("attach"):
+                    self.run_worker(self.dialogs.switch_session(str(wanted)), exit_on_error=False)
                 if (unclear := unclear_choice(ran)) and not self.typed:
                     self.run_worker(self.dialogs.menu_item(*unclear), exit_on_error=False)
 

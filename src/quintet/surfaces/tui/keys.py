@@ -98,6 +98,7 @@ class KeyedUi(App[int]):
         "model": "models",
         "agents": "agents",
         "rewind": "rewind",
+        "sessions": "sessions",
     }
 
     def __init__(self, context: TuiContext) -> None:

@@ -266,6 +266,23 @@ def test_another_session_is_gone_on_with_and_a_copy_of_one(repo: Path) -> None:
     look(repo, script)
 
 
+def test_the_commands_for_sessions_open_the_picker_and_another_session(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        other = await another(repo, "an earlier request")
+        await person.type("/sessions")
+        await opened(person)
+        assert other in shown(person)
+        await person.press("escape")
+        await closed(person)
+        await person.type(f"/sessions {other}")
+        await person.wait(lambda: person.ui.session and person.ui.session.id == other, "the other session")
+        await person.sees("an earlier request")
+        await person.type("/copy")
+        await person.wait(lambda: person.ui.clipboard == "said", "the clipboard")
+
+    look(repo, script)
+
+
 # ── rewind
 
 

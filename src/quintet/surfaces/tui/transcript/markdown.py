@@ -119,6 +119,10 @@ class MarkdownLines:
             rest = self._code_rows([code_line(self._language, last)]) if self._fence else self._line(last)
         return [*self._done, *rest]
 
+    def finished(self) -> int:
+        """How many of the rows will stay as they are, but for the colours of code whose fence is open."""
+        return len(self._done)
+
     def _finish(self, line: str) -> None:
         if self._fence:
             self._fenced(line)
