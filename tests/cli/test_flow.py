@@ -106,3 +106,9 @@ def test_at_a_terminal_a_plan_is_built_on_a_yes_and_no_prompt_comes_between(quin
     terminal.sees("› ")
     terminal.types("/quit")
     assert terminal.leaves()[0] == 0
+
+
+def test_a_file_may_stand_behind_the_flags(quintet: Program) -> None:
+    (quintet.root / "two things.md").write_text(TWO)
+    done = quintet.run("--permission-profile", "trusted", "two things.md").clean(0)
+    assert done.out.count("done  task-") == 2
