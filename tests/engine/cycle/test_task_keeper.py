@@ -137,6 +137,11 @@ def test_task_files_stay_out_of_the_projects_history(repo: Path) -> None:
     assert (repo / ".quintet" / ".gitignore").read_text() == "mine\ntodo/\ntask.md\n"
 
 
+def test_the_folders_gitignore_is_no_program(repo: Path) -> None:
+    added(repo, page("t1"))
+    assert not os.access(repo / ".quintet" / ".gitignore", os.X_OK)
+
+
 def test_a_cancelled_tasks_file_goes_to_its_run(repo: Path) -> None:
     async def work(keeper: TaskKeeper) -> None:
         await keeper.add([page("t1"), page("t2")], Axes())
