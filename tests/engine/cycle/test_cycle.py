@@ -60,6 +60,9 @@ def test_s4_three_tasks_are_planned_executed_verified_and_one_that_fails_comes_b
     assert phases(driver) == [*first, *unit * 4, "cycle-complete", "completed"]
     evidence = [e.evidence for e in driver.of(p.TaskVerified) if e.command]
     assert evidence == ["exit 1", "exit 0"]
+    why = [e.reason for e in driver.of(p.TaskMoved) if e.after == "retrying"]
+    line = "`grep -q count_words tally/count.py`"
+    assert why == [f"not done, by {line}: {line} failed: exit 1"]
     assert turned(driver) == []
 
 
