@@ -45,6 +45,13 @@ def test_a_flag_with_resume_goes_on_where_no_plan_waits(quintet: Program) -> Non
     assert "no run can be resumed" in over.err
 
 
+def test_a_flow_goes_on_in_build_whatever_mode_its_session_was_left_in(quintet: Program) -> None:
+    quintet.run("flow", TWO, "--permission-profile", "normal", "--max-units", "1").clean(4)
+    quintet.run("-p", "/mode chat", "--resume").clean(0)
+    done = quintet.run("flow", "--resume", "--max-units", "5").clean(0)
+    assert done.out.count("done  task-") == 2 and "chat → build, by user" in done.err
+
+
 def test_s4_an_input_file_is_read_and_never_changed(quintet: Program, tmp_path: Path) -> None:
     wish = tmp_path / "wish.md"
     wish.write_text(TWO)
@@ -73,6 +80,7 @@ def test_what_cannot_be_taken_is_said_before_anything_is_opened(quintet: Program
     assert "nothing to do" in quintet.run("flow").clean(2).err
     assert "wishh.md: there is no such file" in quintet.run("flow", "wishh.md", *TRUSTED).clean(2).err
     assert "leave the text away" in quintet.run("flow", TWO, "--resume").clean(2).err
+    assert "--mode review contradicts that" in quintet.run("flow", TWO, "--mode", "review").clean(2).err
     said = quintet.run("flow", "make it better", *TRUSTED).clean(3)
     assert "No model is configured" in said.err
     assert quintet.run("tasks", "list", "--json").json() == []
