@@ -243,7 +243,7 @@ class Turn:
                     if ending.ends != EndStatus.DONE:
                         return self._refused(EndStatus(ending.ends), ending.answer)
                     return self.finished(EndStatus.DONE, ending.answer)
-                if self._calls.failed_again:
+                if self._calls.failed_again and self._asker.staged:
                     self._correct(Correction.REPEATED_FAILURE)
                 stage = Stage.TOOL_FOLLOWUP
                 continue
