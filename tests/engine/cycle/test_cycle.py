@@ -269,6 +269,8 @@ def test_pause_holds_the_cycle_between_its_steps_and_resume_lets_it_go(repo: Pat
         await driver.until(lambda e: isinstance(e, p.TurnFinished))
         assert (await driver.command("/pause")).ok
         assert driver.session.state.status == "paused"
+        said = (await driver.command("/status")).text
+        assert any(line.split()[:2] == ["cycle", "paused,"] for line in said.splitlines())
         assert (await driver.command("/resume")).ok
         assert (await until_stopped(driver)).status == "done"
 
