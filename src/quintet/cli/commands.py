@@ -93,7 +93,7 @@ def dispatch(arguments: list[str]) -> int:
     command = find(name)
     if command is None and os.path.isfile(name):
         return _with_file(name, arguments[1:])
-    if command is None and load("domain.tasks.request_split:names_a_page")(name):
+    if command is None and _is_page(name):
         raise UsageError(f"{name}: there is no such file")
     if command is None:
         raise UsageError(
@@ -110,9 +110,15 @@ def _flags_first(arguments: list[str]) -> int:
     if len(more) == 1 and os.path.isfile(more[0]):
         at = len(arguments) - 1 - arguments[::-1].index(more[0])
         return _with_file(more[0], [*arguments[:at], *arguments[at + 1 :]])
+    if len(more) == 1 and _is_page(more[0]):
+        raise UsageError(f"{more[0]}: there is no such file")
     if more and more[0] in names():
         raise UsageError(f"{more[0]} comes first, then its flags: quintet {more[0]} …")
     return _run(parser.parse_args(arguments))
+
+
+def _is_page(name: str) -> bool:
+    return bool(load("domain.tasks.request_split:names_a_page")(name))
 
 
 def _in_place(arguments: list[str]) -> list[str]:
