@@ -31,7 +31,8 @@ def test_s4_a_flow_plans_executes_verifies_and_says_where_each_task_stands(quint
 
 def test_in_restricted_a_flow_stops_at_the_plan_and_goes_on_when_it_is_let(quintet: Program) -> None:
     stopped = quintet.run("headless", "autonomous", TWO).clean(3)
-    assert "plan     2 tasks" in stopped.err and "--permission-profile normal" in stopped.err
+    assert "plan     2 tasks" in stopped.err
+    assert "quintet flow --resume --permission-profile normal" in stopped.err
     assert not (quintet.root / "a.txt").exists() and quintet.run("tasks", "list", "--json").json() == []
     assert quintet.run("flow", "--resume", "--permission-profile", "normal").clean(0).out.count("done  task-") == 2
     assert (quintet.root / "b.txt").read_text() == "b\n"
