@@ -31,7 +31,8 @@ def test_s4_a_flow_plans_executes_verifies_and_says_where_each_task_stands(quint
 
 def test_in_restricted_a_flow_stops_at_the_plan_and_goes_on_when_it_is_let(quintet: Program) -> None:
     stopped = quintet.run("headless", "autonomous", TWO).clean(3)
-    assert "plan     2 tasks" in stopped.err and "--permission-profile normal" in stopped.err
+    assert "plan     2 tasks" in stopped.err
+    assert "quintet flow --resume --permission-profile normal" in stopped.err
     assert not (quintet.root / "a.txt").exists() and quintet.run("tasks", "list", "--json").json() == []
     assert quintet.run("flow", "--resume", "--permission-profile", "normal").clean(0).out.count("done  task-") == 2
     assert (quintet.root / "b.txt").read_text() == "b\n"
@@ -43,6 +44,13 @@ def test_a_flag_with_resume_goes_on_where_no_plan_waits(quintet: Program) -> Non
     assert done.out.count("done  task-") == 2
     over = quintet.run("flow", "--resume", "--permission-profile", "normal").clean(2)
     assert "no run can be resumed" in over.err
+
+
+def test_a_flow_goes_on_in_build_whatever_mode_its_session_was_left_in(quintet: Program) -> None:
+    quintet.run("flow", TWO, "--permission-profile", "normal", "--max-units", "1").clean(4)
+    quintet.run("-p", "/mode chat", "--resume").clean(0)
+    done = quintet.run("flow", "--resume", "--max-units", "5").clean(0)
+    assert done.out.count("done  task-") == 2 and "chat → build, by user" in done.err
 
 
 def test_s4_an_input_file_is_read_and_never_changed(quintet: Program, tmp_path: Path) -> None:
@@ -73,6 +81,7 @@ def test_what_cannot_be_taken_is_said_before_anything_is_opened(quintet: Program
     assert "nothing to do" in quintet.run("flow").clean(2).err
     assert "wishh.md: there is no such file" in quintet.run("flow", "wishh.md", *TRUSTED).clean(2).err
     assert "leave the text away" in quintet.run("flow", TWO, "--resume").clean(2).err
+    assert "--mode review contradicts that" in quintet.run("flow", TWO, "--mode", "review").clean(2).err
     said = quintet.run("flow", "make it better", *TRUSTED).clean(3)
     assert "No model is configured" in said.err
     assert quintet.run("tasks", "list", "--json").json() == []
@@ -106,3 +115,9 @@ def test_at_a_terminal_a_plan_is_built_on_a_yes_and_no_prompt_comes_between(quin
     terminal.sees("› ")
     terminal.types("/quit")
     assert terminal.leaves()[0] == 0
+
+
+def test_a_file_may_stand_behind_the_flags(quintet: Program) -> None:
+    (quintet.root / "two things.md").write_text(TWO)
+    done = quintet.run("--permission-profile", "trusted", "two things.md").clean(0)
+    assert done.out.count("done  task-") == 2

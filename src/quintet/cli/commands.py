@@ -91,16 +91,36 @@ def dispatch(arguments: list[str]) -> int:
         arguments = _in_place(arguments)
     name = arguments[0] if arguments and not arguments[0].startswith("-") else ""
     if not name:
-        return _run(main_parser().parse_args(arguments))
+        return _flags_first(arguments)
     command = find(name)
     if command is None and os.path.isfile(name):
         return _with_file(name, arguments[1:])
+    if command is None and _is_page(name):
+        raise UsageError(f"{name}: there is no such file")
     if command is None:
         raise UsageError(
             f"{name} is not a command.{did_you_mean(name, names())}",
             hint=f'To give it as a request: quintet -p "{" ".join(arguments)[:60]}"',
         )
     return command(arguments[1:])
+
+
+def _flags_first(arguments: list[str]) -> int:
+    """A session, or a file that comes behind the flags; a command cannot, since its flags are its own."""
+    parser = main_parser()
+    more = parser.parse_known_args(arguments)[1]
+    if len(more) == 1 and os.path.isfile(more[0]):
+        at = len(arguments) - 1 - arguments[::-1].index(more[0])
+        return _with_file(more[0], [*arguments[:at], *arguments[at + 1 :]])
+    if len(more) == 1 and _is_page(more[0]):
+        raise UsageError(f"{more[0]}: there is no such file")
+    if more and more[0] in names():
+        raise UsageError(f"{more[0]} comes first, then its flags: quintet {more[0]} …")
+    return _run(parser.parse_args(arguments))
+
+
+def _is_page(name: str) -> bool:
+    return bool(load("domain.tasks.request_split:names_a_page")(name))
 
 
 def _in_place(arguments: list[str]) -> list[str]:

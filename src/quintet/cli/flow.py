@@ -11,7 +11,7 @@ from quintet.adapters.tasks.drafts import read_input
 from quintet.app.open import open_session
 from quintet.cli.parsing import dial_flags, make_parser, turned
 from quintet.domain.base.errors import UsageError
-from quintet.domain.dials.axes import Surface
+from quintet.domain.dials.axes import Surface, WorkMode
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.tasks.request_split import file_named, names_a_page
@@ -60,7 +60,7 @@ async def _run(parsed: Namespace) -> int:
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
         await _choose_executors(session, parsed)
         if parsed.resume:
-            line = _going_on(session.state.cycle, _accepts(parsed))
+            line = _going_on(session.state.cycle, session.state.axes.work_mode, _accepts(parsed))
         return await Headless(session, parsed.output_format).run(line)
 
 
@@ -75,14 +75,19 @@ async def _choose_executors(session: Session, parsed: Namespace) -> None:
                 raise UsageError(chosen.outcome.reason)
 
 
-def _going_on(cycle: CycleState | None, accepts: bool) -> str:
+def _going_on(cycle: CycleState | None, work_mode: WorkMode, accepts: bool) -> str:
     """The command that goes on with what was begun: the cycle of the session, or the open tasks."""
     if cycle is None:
         return "/implement"
-    return "/accept" if accepts and cycle.plan.pending else "/resume"
+    if cycle.plan.pending:
+        return "/accept" if accepts else "/resume"
+    building = cycle.plan.planned or not cycle.plans
+    return "/implement" if building and work_mode is not WorkMode.BUILD else "/resume"  # the dial was turned meanwhile
 
 
 def _line(parsed: Namespace) -> str:
+    if parsed.mode and turned(parsed).work_mode not in (WorkMode.PLAN, WorkMode.BUILD):
+        raise UsageError(f"a flow plans, then builds; --mode {parsed.mode} contradicts that: leave it away")
     if parsed.resume:
         if parsed.text:
             raise UsageError("--resume goes on with what was begun: leave the text away")

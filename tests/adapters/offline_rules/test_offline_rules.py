@@ -87,7 +87,12 @@ def reply(
     request = Request("builtin", tuple(messages), shown, unasked=frozenset(unasked))
 
     async def collect() -> list[object]:
-        return [part async for part in OfflineRules(lambda: ["a model found here"]).stream(request)]
+        return [
+            part
+            async for part in OfflineRules(
+                lambda: ["a model found here"], cli_line=lambda: "quintet flow --planner x"
+            ).stream(request)
+        ]
 
     return asyncio.run(collect())
 
@@ -124,6 +129,7 @@ def test_what_it_cannot_do_is_said_with_the_nearest_it_can_and_how_to_connect_a_
     assert all(example in text.text for example, _ in CAN_DO)
     assert "a model found here" in text.text
     assert "quintet models add" in text.text
+    assert "To let an AI CLI do it: quintet flow --planner x" in text.text
     assert end == EndPart(Finish.REFUSED)
 
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from quintet.domain.agents.run import RunPhase
 from quintet.domain.dials.axes import Axes
-from quintet.domain.journal.describe import RepeatFilter
-from quintet.domain.journal.protocol import Event, Recorded, ToolFinished, TurnFinished, TurnStarted
+from quintet.domain.journal.describe import RepeatFilter, describe
+from quintet.domain.journal.protocol import Event, Recorded, RunMoved, ToolFinished, TurnFinished, TurnStarted
 from quintet.domain.turn.tool_spec import CallStatus
 
 ASKS = "publishing always needs approval; nobody is attached to ask"
@@ -34,3 +35,10 @@ def test_a_turns_end_says_what_was_not_said_just_now(before: list[Event], reason
     *others, last = [Recorded(n, "", e) for n, e in enumerate([BEGUN, *before, ended(reason)], 1)]
     assert [told(one) for one in others] == others
     assert told(last).event == ended(said)
+
+
+def test_the_end_of_a_run_is_one_line() -> None:
+    """What to do about it stands at the end of the cycle, just above."""
+    reason = "codex: no key\nrun `codex login`"
+    event = RunMoved(run="run-1", before=RunPhase.RUNNING, after=RunPhase.FAILED, at="", reason=reason)
+    assert [line.text for line in describe(Recorded(1, "", event))] == ["run      run-1 failed  codex: no key"]

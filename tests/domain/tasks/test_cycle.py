@@ -69,7 +69,11 @@ STEPS = [
         Stop("failed", "given up: b; `quintet tasks show b` says why", CyclePhase.FAILED),
     ),
     (planned(), Board(left=1, total=1, held=("b is blocked",)), Stop("blocked", "b is blocked")),
-    (planned(), Board(left=1, total=2, failed=1, held=("b waits for a",)), Stop("failed", "b waits for a")),
+    (
+        planned(),
+        Board(left=1, total=2, failed=1, given_up=("a",), held=("b waits for a",)),
+        Stop("failed", "given up: a; `quintet tasks show a` says why; b waits for a"),
+    ),
     (planned(), Board(left=1, total=1, running=("a",)), Stop("blocked", "at work in another process: a")),
 ]
 

@@ -74,7 +74,7 @@ def test_a_verifier_that_gives_no_verdict_verifies_nothing_and_its_words_are_tol
     ("said", "shown", "left"),
     [
         (None, DoneEvidence(command=True), "what its command does not test"),
-        (None, DoneEvidence(by_rules=True), "more than that its steps ran"),
+        (None, DoneEvidence(by_rules=True), "more than its own steps show"),
         (None, DoneEvidence(changed=("one.txt",)), "what its files say"),
         (True, DoneEvidence(command=True), ""),
     ],

@@ -60,6 +60,9 @@ def test_s4_three_tasks_are_planned_executed_verified_and_one_that_fails_comes_b
     assert phases(driver) == [*first, *unit * 4, "cycle-complete", "completed"]
     evidence = [e.evidence for e in driver.of(p.TaskVerified) if e.command]
     assert evidence == ["exit 1", "exit 0"]
+    why = [e.reason for e in driver.of(p.TaskMoved) if e.after == "retrying"]
+    line = "`grep -q count_words tally/count.py`"
+    assert why == [f"not done, by {line}: {line} failed: exit 1"]
     assert turned(driver) == []
 
 
@@ -266,6 +269,8 @@ def test_pause_holds_the_cycle_between_its_steps_and_resume_lets_it_go(repo: Pat
         await driver.until(lambda e: isinstance(e, p.TurnFinished))
         assert (await driver.command("/pause")).ok
         assert driver.session.state.status == "paused"
+        said = (await driver.command("/status")).text
+        assert any(line.split()[:2] == ["cycle", "paused,"] for line in said.splitlines())
         assert (await driver.command("/resume")).ok
         assert (await until_stopped(driver)).status == "done"
 

@@ -152,6 +152,11 @@ def test_git_status_does_not_show_the_folder_unless_there_is_something_of_the_us
     assert seen == "?? .quintet/settings.toml\n"
 
 
+def test_the_folders_gitignore_is_no_program(repo: Path) -> None:
+    added(repo, page("t1"))
+    assert not os.access(repo / ".quintet" / ".gitignore", os.X_OK)
+
+
 def test_a_cancelled_tasks_file_goes_to_its_run(repo: Path) -> None:
     async def work(keeper: TaskKeeper) -> None:
         await keeper.add([page("t1"), page("t2")], Axes())

@@ -176,9 +176,12 @@ def test_s3_a_task_that_changes_nothing_cannot_write(repo: Path) -> None:
 
 def test_s3_4_a_refusal_costs_the_offline_rules_no_retry_and_is_what_the_task_waits_with(repo: Path) -> None:
     add(repo, "a", "mutation: none", body='create the file A.md with "x"\n')
-    _, end = built(repo)
+    driver, end = built(repo)
     assert (end.status, end.units) == ("blocked", 1)
     assert statuses(repo) == {"a": "blocked"}
+    assert [e.answer for e in driver.of(p.TurnFinished)] == [
+        "Nothing added: not run: task a changes nothing (mutation: none), so it does not edit"
+    ]
     assert "task a changes nothing (mutation: none), so it does not edit" in moves(repo, "a")[-1].reason
     assert "Findings" not in (repo / ".quintet/todo/a.md").read_text()
 

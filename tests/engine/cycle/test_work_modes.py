@@ -165,6 +165,8 @@ def test_repair_by_the_offline_rules_says_what_they_cannot_mend(repo: Path) -> N
     async def script(driver: Driver) -> None:
         end = await driver.turn("/repair")
         assert end.status == "blocked" and "TASK_MALFORMED" in end.reason
+        assert end.reason.startswith("the offline rules mend no more than this. The doctor finds 1 thing wrong:")
+        assert ".. " not in end.reason
 
     drive(repo, script, rules(), axes=ASSISTED)
 

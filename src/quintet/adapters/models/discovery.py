@@ -92,6 +92,11 @@ def connect_line() -> str:
     return next((offer.command for offer in offers()), ADD)
 
 
+def cli_line() -> str:
+    """What to type to have an AI CLI that is here plan and do the work; empty where there is none."""
+    return next((f'quintet flow "…" --planner {cli.name} --executor {cli.name}' for cli in clis()), "")
+
+
 def host(preset: Preset) -> str:
     """Where a preset's key would go; empty where that is not known yet."""
     return host_of(address_of(preset, os.environ))

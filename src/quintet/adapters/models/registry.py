@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import structs
 
 from quintet.adapters.models import ollama
-from quintet.adapters.models.discovery import connect_line, found_here
+from quintet.adapters.models.discovery import cli_line, connect_line, found_here
 from quintet.adapters.models.keys import Key
 from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
 from quintet.domain.base.redaction import Redactor
@@ -72,7 +72,7 @@ class Models:
 
     def _make(self, name: str) -> Model:
         if name == "builtin":
-            return _made("offline_rules.model:OfflineRules", found_here, connect_line)
+            return _made("offline_rules.model:OfflineRules", found_here, connect_line, cli_line)
         if name.startswith(REPLAYED):
             return _made("models.replayed:ReplayedModel", name.removeprefix(REPLAYED))
         configured = self._settings.models.get(name) or direct_settings(name)

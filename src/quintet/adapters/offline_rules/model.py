@@ -41,10 +41,14 @@ class OfflineRules:
     staged = False  # it does not reason, and is not asked whether it is done: its reports carry their evidence
 
     def __init__(
-        self, found_here: Callable[[], list[str]], connect_line: Callable[[], str] = lambda: "quintet models add"
+        self,
+        found_here: Callable[[], list[str]],
+        connect_line: Callable[[], str] = lambda: "quintet models add",
+        cli_line: Callable[[], str] = lambda: "",
     ) -> None:
         self._found_here = found_here
         self._connect_line = connect_line  # what to type to have a model
+        self._cli_line = cli_line  # what to type to have an AI CLI do the work; empty where there is none
 
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         answer = self._answer(request)
@@ -101,6 +105,8 @@ class OfflineRules:
         if found:
             lines.append(f"Found on this machine: {', '.join(found)}.")
         lines.append(f"To connect a model: {self._connect_line()}")
+        if line := self._cli_line():
+            lines.append(f"To let an AI CLI do it: {line} (in a session: /planner and /executor)")
         return "\n".join(lines)
 
 

@@ -174,7 +174,8 @@ class TaskFolder:
 
     def _ignore(self) -> None:
         with self.held(self._own) as at:
-            handle = os.open(f"{at}/.gitignore", os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            handle = os.open(f"{at}/.gitignore", flags, 0o666)  # no program: the umask takes off what it will
         with open(handle, "a+", encoding="utf-8", errors="surrogateescape") as file:
             file.seek(0)
             there = file.read()

@@ -34,3 +34,9 @@ def did_you_mean(word: str, names: Iterable[str]) -> str:
 def counted(number: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def first_line(text: str) -> str:
+    """The first line of a text; where that only announces what follows, the next with it."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:2]) if lines and lines[0].endswith(":") else "".join(lines[:1])

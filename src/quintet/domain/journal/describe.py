@@ -8,7 +8,7 @@ from quintet.domain.agents.agent import headline, numbered
 from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import ModelContextOverflow
 from quintet.domain.base.safe_text import brief, exactly, on_one_line, visible
-from quintet.domain.base.wording import counted
+from quintet.domain.base.wording import counted, first_line
 from quintet.domain.dials import badge
 from quintet.domain.journal import describe_cycle as cycle_words
 from quintet.domain.journal import protocol as p
@@ -146,7 +146,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.RunMoved() as e if e.after is not RunPhase.RUNNING:
             why = f"{e.error.code}: {e.error.message}" if e.error else e.reason
             role = "success" if e.after is RunPhase.COMPLETED else "warning"
-            return [Line(f"run      {e.run} {e.after}{f'  {why}' if why else ''}", role)]
+            return [Line(f"run      {e.run} {e.after}{f'  {first_line(why)}' if why else ''}", role)]
         case p.StepBegun() as e:
             return [Line(f"step     {e.title}{f' · {e.agent.name}' if e.agent else ''}", "info")]
         case p.Noticed() as e:

@@ -20,7 +20,10 @@ from quintet.domain.turn.messages import EndStatus
 
 MOST_NAMED = 5
 WAITS = "the plan waits for you: /accept"
-NEEDS_FLAG = "nothing is built at profile restricted; accept the plan with --permission-profile normal or above"
+NEEDS_FLAG = (
+    "nothing is built at profile restricted; /accept --permission-profile normal builds it, "
+    "or from a shell quintet flow --resume --permission-profile normal"
+)
 NEEDS_PROFILE = "nothing is built at profile restricted; turn it to normal or above, and /resume"
 ONE_UNIT = "one unit is done; /next does another, /autonomous and /resume go on"
 ONE_TURN = "one step is done; /resume does the next"
@@ -176,12 +179,14 @@ def _acceptance(accepted: bool, profile: PermissionProfile) -> Step:
 def _end(found: Board) -> Stop:
     if found.running:
         return Stop(EndStatus.BLOCKED, f"at work in another process: {', '.join(found.running)}")
+    given_up = ""
+    if found.given_up:
+        given_up = f"given up: {', '.join(found.given_up)}; `quintet tasks show {found.given_up[0]}` says why"
     if found.left:
         status = EndStatus.FAILED if found.failed else EndStatus.BLOCKED
-        return Stop(status, "; ".join(found.held) or f"{found.left} tasks cannot begin")
+        return Stop(status, "; ".join(filter(None, (given_up, *found.held))) or f"{found.left} tasks cannot begin")
     if found.failed:
-        why = f"given up: {', '.join(found.given_up)}; `quintet tasks show {found.given_up[0]}` says why"
-        return Stop(EndStatus.FAILED, why, CyclePhase.FAILED)
+        return Stop(EndStatus.FAILED, given_up, CyclePhase.FAILED)
     if not found.total:
         return Stop(EndStatus.DONE, "the planner found nothing to do", CyclePhase.NO_TODO)
     return Stop(EndStatus.DONE, "", CyclePhase.COMPLETED)

@@ -41,6 +41,11 @@ class Finding(Struct, frozen=True):
     advice: str  # what the fix does; where there is none, what a person can do
     fixable: bool = False
 
+    @property
+    def told(self) -> str:
+        """What is wrong and what to do about it, as sentences."""
+        return f"{self.problem.removesuffix('.')}. {self.advice}"
+
 
 def to_mend(findings: Iterable[Finding]) -> list[Finding]:
     """What work mode repair is about. A warning about the machine stays: nothing in the project changes it."""

@@ -68,7 +68,7 @@ def unchecked(said: bool | None, shown: DoneEvidence) -> str:
         return ""
     if shown.command:
         return "what its command does not test"
-    return "more than that its steps ran" if shown.by_rules else "what its files say"
+    return "more than its own steps show" if shown.by_rules else "what its files say"
 
 
 def _untouched(text: TaskText, shown: DoneEvidence) -> str:

@@ -14,6 +14,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import first_line
 from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.change_request import Wanted, wanted
@@ -78,7 +79,7 @@ def claimed(reply: str) -> DeliveryState | None:
 
 def check_line(state: DeliveryState, reason: str) -> str:
     """How a check ended, in a line."""
-    first = reason.strip().partition("\n")[0]
+    first = first_line(reason)
     if state is DeliveryState.DONE:
         return f"delivered  {first}".rstrip()
     return f"not delivered: {first or UNSAID}"

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from quintet.domain.base.wording import first_line
 from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.cycle_state import CycleState
 from quintet.domain.journal.protocol import Countdown, CycleMoved, DialsTurned, Event, TaskMoved
@@ -123,7 +124,7 @@ class CycleContext(Struct):
             await self.close_unit(task, TaskStatus.BLOCKED, refused(self.cycle.unit.refusal))
             return
         findings = findings_page(task.retries + 1, by, why)
-        first = why.strip().partition("\n")[0][:MOST_REASON]
+        first = first_line(why)[:MOST_REASON]
         await self.close_unit(task, after_failure(task), f"not done, by {by}: {first}", findings=findings)
 
     async def wait(self, seconds: float, why: str) -> None:

@@ -81,7 +81,7 @@ class HealthGate:
 
     def _say(self, findings: list[Finding], level: str) -> None:
         for finding in findings:
-            text = f"{finding.code}: {finding.problem}. {finding.advice}"
+            text = f"{finding.code}: {finding.told}"
             if text not in self._said and finding.scope != "session":
                 self._said.add(text)
                 self._context.journal.post(Noticed(level=level, code=finding.code, text=text))

@@ -35,7 +35,7 @@ async def repair(core: Core, journal: Journal, turns: Turns, work: TurnWork) -> 
 
     async def step(turn: Turn) -> StepResult[None]:
         if left:
-            raise Blocked(f"the offline rules mend no more than this; {told(left)}")
+            raise Blocked(f"the offline rules mend no more than this. {told(left)}")
         return StepResult(WELL, None)
 
     await turns.run_step(work, step)
@@ -55,5 +55,5 @@ def told(findings: list[Finding]) -> str:
     """The findings as a turn is told of them; empty if there are none."""
     if not findings:
         return ""
-    lines = [f"- {one.code} ({one.severity}, {one.scope}): {one.problem}. {one.advice}" for one in findings]
+    lines = [f"- {one.code} ({one.severity}, {one.scope}): {one.told}" for one in findings]
     return "\n".join([f"The doctor finds {counted(len(findings), 'thing')} wrong:", *lines])

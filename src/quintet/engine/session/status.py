@@ -177,7 +177,7 @@ def status_lines(answer: StatusAnswer) -> list[str]:
         following = f"   run {run.run_id}, {run.workflow_ref}, {run.phase}" if run else ""
         rows.append(("agent", f"{answer.agent}{following}"))
     if answer.cycle:
-        rows.append(("cycle", cycle_line(answer.cycle)))
+        rows.append(("cycle", cycle_line(answer.cycle, paused=answer.run.paused)))
     rows += [("pending", f"{', '.join(t.change.values().values())}  {t.scope}") for t in answer.pending]
     head = f"{on_one_line(answer.name)}  {on_one_line(answer.project)}   {answer.badge}"
     return [head, *(f"{name:<10}{value}" for name, value in rows)]
@@ -210,11 +210,12 @@ def network_words(loopback_open: bool) -> str:
     return f"this machine's own ports (localhost) are {state} to commands with a network"
 
 
-def cycle_line(cycle: CycleBrief) -> str:
+def cycle_line(cycle: CycleBrief, *, paused: bool = False) -> str:
     """Where a cycle stands, in a line."""
     unit = f"unit {cycle.current}/{cycle.total} {cycle.title}" if cycle.task else ""
     phase = PHASE_WORDS[cycle.phase]
-    state = ", ".join(dict.fromkeys((cycle.status, phase, f"iteration {cycle.iteration}")))
+    status = "paused" if paused and cycle.status == "running" else cycle.status
+    state = ", ".join(dict.fromkeys((status, phase, f"iteration {cycle.iteration}")))
     why = cycle.reason.partition("\n")[0]
     return "   ".join(part for part in (state, unit, f"units {cycle.units}", why) if part)
 

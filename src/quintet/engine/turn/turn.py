@@ -243,7 +243,7 @@ class Turn:
                     if ending.ends != EndStatus.DONE:
                         return self._refused(EndStatus(ending.ends), ending.answer)
                     return self.finished(EndStatus.DONE, ending.answer)
-                if self._calls.failed_again:
+                if self._calls.failed_again and self._asker.staged:
                     self._correct(Correction.REPEATED_FAILURE)
                 stage = Stage.TOOL_FOLLOWUP
                 continue
@@ -360,7 +360,7 @@ class Turn:
         if not left:
             self._report(DeliveryState.DONE, "the doctor finds nothing wrong any more")
             return DeliveryState.DONE
-        self._outcome = "\n".join(f"- {one.code}: {one.problem}. {one.advice}" for one in left)
+        self._outcome = "\n".join(f"- {one.code}: {one.told}" for one in left)
         reason = f"the doctor still finds {counted(len(left), 'thing')} wrong:\n{self._outcome}"
         self._report(DeliveryState.NEEDS_WORK, reason)
         known, self._health = self._health, named(left)
