@@ -15,7 +15,8 @@ from quintet.features.ai_clis.installed import KINDS
 from quintet.features.ai_clis.settings import ExecutorSettings
 from tests.attacks.test_killed import until
 from tests.attacks.world import put
-from tests.features.ai_clis.executing import Executing, put_on_path
+from tests.fake_clis.on_path import put_on_path
+from tests.features.ai_clis.executing import Executing
 
 CLIS = ("codex", "claude", "gemini")
 HOMES = {"codex": ".codex", "claude": ".claude", "gemini": ".gemini"}

@@ -22,7 +22,7 @@ def test_headless_prints_the_report_in_markdown(quintet: Program, model: Model) 
         assert f"| {severity} | {file}:{line_of(file, words)} |" in done.out
     assert '"summary"' not in done.out
     (event,) = quintet.events("report_made")
-    assert Path(event["path"]).read_text() == done.out
+    assert Path(event["path"]).read_text() == done.out and event["path"] in done.err
     assert fingerprint(quintet.root) == before
 
 
@@ -32,7 +32,7 @@ def test_headless_json_has_the_report_as_its_answer(quintet: Program, model: Mod
     result = quintet.run("-p", "/review", "--output-format", "json").clean(0).json()
     assert (result["status"], result["delivery_state"]) == ("done", "")
     assert result["answer"].startswith("# Review of working-tree")
-    assert result["axes"]["work_mode"] == "review"
+    assert result["axes"]["work_mode"] == "review" and Path(result["report"]).exists()
 
 
 def test_a_subject_that_is_none_is_a_usage_error(quintet: Program, model: Model) -> None:

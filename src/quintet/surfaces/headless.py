@@ -56,6 +56,7 @@ class Headless:
         self._diagnostics = Painter(forgiving(sys.stderr))
         self._without_repeats = RepeatFilter()
         self._check: p.DeliveryChecked | None = None  # the last
+        self._report = ""  # the file of the report that the turn left
         self._skipped: tuple[SkippedCall, ...] = ()
 
     async def run(self, text: str) -> int:
@@ -86,6 +87,8 @@ class Headless:
                         self._said(ran)
                 case p.DeliveryChecked() as check:
                     self._check = check
+                case p.ReportMade() as made:
+                    self._report = made.path
         self._skipped = followed.outcome.skipped
         match followed.outcome.event:
             case p.CommandRan() as ran:
@@ -96,7 +99,7 @@ class Headless:
                 return self._turn_result(finished, agent.ended(finished))
             case p.CycleStopped() as stopped:
                 return self._cycle_result(stopped)
-            case p.QuestionAnswered():
+            case p.QuestionAnswered() | p.InputWithdrawn():
                 status = followed.outcome.status
                 result = {"type": "result", "status": status, "answer": "", "reason": followed.outcome.reason}
                 return self._result(result, EXIT[status])
@@ -125,6 +128,8 @@ class Headless:
                 self._diagnostics.print([Line(visible(check_line(DeliveryState.NEEDS_WORK, lacks)), "warning")])
         if self._format == "text" and self._skipped and finished.status == EndStatus.BLOCKED and finished.answer:
             self._diagnostics.print([Line(visible(f"blocked: {finished.reason}"), "warning")])
+        if self._report:
+            result["report"] = self._report
         if self._parsed:
             result["data"] = json.loads(finished.answer) if finished.status == EndStatus.DONE else None
         return self._result(result | more, code)
@@ -157,7 +162,7 @@ class Headless:
                 pass  # the turn ends by it, and its end says it
             case p.CallDecided() | p.ModelFailed() | p.Noticed() | p.HistoryCompacted() | p.DialsTurned():
                 self._diagnostics.print(describe(recorded))
-            case p.RunStarted() | p.RunTaken() | p.RunMoved() | p.StepBegun() | p.DataLoaded():
+            case p.RunStarted() | p.RunTaken() | p.RunMoved() | p.StepBegun() | p.DataLoaded() | p.ReportMade():
                 self._diagnostics.print(describe(recorded))
             case p.CycleBegan() | p.CycleMoved() | p.PlanMade() | p.PlanAccepted() | p.TaskVerified() | p.TaskMoved():
                 self._diagnostics.print(describe(recorded))
