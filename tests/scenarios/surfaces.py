@@ -168,7 +168,10 @@ class ScreenSurface(SurfaceUnderTest):
         self._start("--resume", self.journal.session)
 
     def leave(self) -> None:
-        self.shown += self._tmux.screen("a")
+        shown = ""
+        while shown != (shown := self._tmux.screen("a")):  # the screen may be behind the journal
+            time.sleep(0.5)
+        self.shown += shown
         self._tmux.type("a", "C-q")
         self._tmux.sees("a", "over 0")
         assert "Traceback" not in self._tmux.screen("a")

@@ -300,7 +300,7 @@ class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     verifier: Annotated[str, setting("who verifies them; empty means the planner", TRUSTED)] = ""
     from_input: Annotated[
         bool,
-        setting("in build and autonomous, an input of several tasks is planned first; with -p, by --autonomous"),
+        setting("in build and autonomous, an input that is several tasks is planned first"),
     ] = True
     max_iterations: Annotated[int, setting("plans of one cycle", TIGHTEN)] = 20
     max_units: Annotated[int, setting("units of one cycle", TIGHTEN)] = 0
