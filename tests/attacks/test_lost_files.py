@@ -44,7 +44,8 @@ def rewound(root: Path, *calls: Any, **options: Any) -> Driver:
 
     async def script(driver: Driver) -> None:
         await driver.turn("go")
-        await driver.command("/rewind 1 files")
+        ran = await driver.command("/rewind 1 files")
+        assert ran.ok, ran.text
 
     return drive(root, script, ScriptedModel([*([one] for one in calls), "done"]), axes=NORMAL, **options)
 

@@ -60,7 +60,8 @@ def test_settings_are_shown_as_they_are_written(quintet: Program) -> None:
     shown = quintet.run("settings").clean(0).out
     assert not re.search(r"<\w+\.|\('|',\)", shown)
     assert re.search(r'runs\.qa_modes +\["build", "repair"\]', shown)
-    assert max(len(line) for line in shown.splitlines() if "secrets.patterns" not in line) < 130
+    settings = [line for line in shown.splitlines() if re.match(r"[a-z_]+\.", line)]
+    assert max(len(line) for line in settings if "secrets.patterns" not in line) < 130
 
 
 def test_a_question_has_the_reason_of_the_decision_before_it(quintet: Program, model: Model) -> None:

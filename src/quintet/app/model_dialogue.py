@@ -129,9 +129,9 @@ def _asked_model(preset: Preset, listed: Sequence[str]) -> str:
 
 
 def _asked(question: str) -> str:
-    sys.stdout.write(question)
-    sys.stdout.flush()
     with _ended_by_ctrl_c():
+        sys.stdout.write(question)
+        sys.stdout.flush()
         return sys.stdin.readline().strip()
 
 

@@ -1,9 +1,14 @@
 """Inputs that wait: seen, changed, dropped one by one; what stops a turn holds them; their order outlives a crash."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
+from quintet.engine.turn.turn_runner import Turns, TurnWork
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 
@@ -98,3 +103,30 @@ def test_whoever_waits_for_an_input_that_is_dropped_is_told(repo: Path) -> None:
         assert not missing.ok and "no queued input 9" in missing.text
 
     drive(repo, script, ScriptedModel([WAITS]), axes=CHAT)
+
+
+def test_a_command_that_comes_right_after_a_turn_s_end_finds_it_over(
+    repo: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever sees the end on record may be faster than the work that put it there."""
+    run = Turns.run
+
+    async def lingers(self: Turns, work: TurnWork) -> Any:
+        result = await run(self, work)
+        await asyncio.sleep(0.05)
+        return result
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("hello")
+        cleared = await driver.command("/clear")
+        assert cleared.ok, cleared.text
+        await driver.session.say("wait")
+        await driver.until(lambda e: isinstance(e, p.ToolStarted))
+        await driver.session.submit(p.Interrupt())
+        await driver.until_type(p.TurnFinished)
+        await driver.command("/resume")
+        await driver.until(lambda e: isinstance(e, p.TurnFinished) and e.answer == "went on")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Turns, "run", lingers)
+        drive(repo, script, ScriptedModel(["hi", WAITS, "went on"]), axes=CHAT)

@@ -53,6 +53,8 @@ class InputRunner:
         self._skip.set()
         self._turns = Turns(core, journal, questions, keeper, self._go)
         self._task: asyncio.Task[None] | None = None
+        self._alone = False  # whether the task does one turn and nothing after it
+        self._goes_on = False  # a turn is to be continued as soon as the task has let go
         self._stopped = False  # nothing more is begun: inputs wait for the next owner
 
     @property
@@ -61,8 +63,12 @@ class InputRunner:
 
     @property
     def busy(self) -> bool:
-        """Whether a turn is under way, or about to be."""
-        return self._task is not None or self._state.turns.open is not None
+        """Whether a turn is under way, or about to be; one whose end is on record is over, though it lets go later."""
+        return (self._task is not None and not self._lets_go) or self._state.turns.open is not None
+
+    @property
+    def _lets_go(self) -> bool:
+        return self._alone and self._turns.ended
 
     @property
     def activity(self) -> Activity:
@@ -79,6 +85,7 @@ class InputRunner:
     def _begin(self, first: InputReceived) -> None:
         self._turns.ending = EndStatus.INTERRUPTED
         self._go.set()
+        self._alone = self._goes_on = False
         self._task = asyncio.create_task(self._run(first))
         self._task.add_done_callback(self._done)
 
@@ -86,6 +93,8 @@ class InputRunner:
         self._task = None
         if not task.cancelled() and (error := task.exception()):
             self._failed(error)
+        elif self._goes_on:
+            self._continue()
         else:
             self.start_next()
 
@@ -123,7 +132,9 @@ class InputRunner:
                     self._turns.current.abort_tools()
 
     def _continue(self) -> None:
-        if self._task is None and not self._stopped:
+        if self._task and self._lets_go:
+            self._goes_on = True
+        elif self._task is None and not self._stopped:
             order, axes = self._state.turns.order, self._state.axes
             order = order if order and order.kind == axes.work_mode else None
             self._begin(InputReceived(submission="", text="", surface=axes.surface, order=order))
@@ -149,6 +160,7 @@ class InputRunner:
 
             await repair(self._core, self._journal, self._turns, work)
         else:
+            self._alone = True
             await self._turns.run(work)
 
     def _ordered(self, first: InputReceived) -> InputReceived:

@@ -81,6 +81,7 @@ class Turns:
         self._go = go
         self.current: Turn | None = None
         self.ending = EndStatus.INTERRUPTED  # how a cancelled turn ends
+        self.ended = False  # the last one: its end goes on record, and nothing comes after
 
     @property
     def _state(self) -> SessionState:
@@ -118,6 +119,7 @@ class Turns:
         self, work: TurnWork, carry: Callable[[Turn, Axes], Awaitable[tuple[TurnFinished, T]]]
     ) -> TurnResult[T]:
         core, journal = self._core, self._journal
+        self.ended = False
         turn_id = core.ids.new("turn")
         told = work.text or self._last_text()
         turn = Turn(core, journal, self._questions, self._keeper, self._go, turn_id, told, work.still_wrong)
@@ -166,6 +168,7 @@ class Turns:
             ending = structs.replace(ending, cycle=work.run)
         moved = runs.end(core, self._state, ending) if work.alone else []
         landed = dials.reach(self._state, Boundary.UNIT_END) if work.alone else []
+        self.ended = True
         await journal.append(*moved, ending, *landed)
         return TurnResult(ending, turn.refused, value)
 
