@@ -215,6 +215,14 @@ def test_s3_a_risky_task_asks_before_it_starts(repo: Path) -> None:
     drive(repo, script, rules(), person=True)
 
 
+def test_with_nobody_attached_a_task_that_asks_first_comes_after_all_that_do_not(repo: Path) -> None:
+    add(repo, "a", "risk: high", body='create the file a.txt with "a"\n')
+    add(repo, "b", body='create the file b.txt with "b"\n')
+    _, end = built(repo)
+    assert statuses(repo) == {"a": "todo", "b": "done"} and (repo / "b.txt").exists()
+    assert end.status == "blocked" and "task a wants your approval" in end.reason
+
+
 def test_s3_9_2_a_tasks_budget_stops_its_unit_before_the_next_request(repo: Path) -> None:
     add(repo, "a", "cost_budget: 0.25")
     looks = [[call("Read", file_path="tally/count.py", offset=line)] for line in range(1, 9)]

@@ -78,8 +78,16 @@ class Stop(Struct, frozen=True, tag=True):
 Step = Verify | Approve | Plan | Accept | Execute | Stop
 
 
-def board(tasks: Sequence[Task], milestones: Collection[str] | None, busy: Collection[str] = ()) -> Board:
-    """The board of the tasks of some milestones, or of all; `busy` are those that another live process has claimed."""
+def board(
+    tasks: Sequence[Task],
+    milestones: Collection[str] | None,
+    busy: Collection[str] = (),
+    last: Collection[str] = (),
+) -> Board:
+    """The board of the tasks of some milestones, or of all.
+
+    `busy` are those that another live process has claimed, `last` those that are begun when no other is ready.
+    """
     mine = [
         task
         for task in tasks
@@ -90,7 +98,8 @@ def board(tasks: Sequence[Task], milestones: Collection[str] | None, busy: Colle
     ours = {task.text.id for task in mine if task.text.id not in busy}
     oldest = sorted(mine, key=lambda task: (task.created, task.text.id))
     waiting = blocked_by(tasks)
-    ready = next((task for task in dispatch_order(tasks) if task.text.id in ours), None)
+    could_begin = [task for task in dispatch_order(tasks) if task.text.id in ours]
+    ready = min(could_begin, key=lambda task: task.text.id in last, default=None)
     running = [task.text.id for task in mine if task.status is TaskStatus.RUNNING or task.text.id in busy]
     return Board(
         verifying=next((t for t in oldest if t.status is TaskStatus.VERIFYING and t.text.id in ours), None),

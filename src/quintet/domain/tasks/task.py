@@ -113,6 +113,11 @@ class TaskText(Struct, frozen=True, gc=False, omit_defaults=True):
     cost_budget: float = 0.0  # what its units may cost in all; 0: no limit of its own
     kept: tuple[str, ...] = ()  # fields of the page that are nobody's here, each as it stands there
 
+    @property
+    def asks_first(self) -> bool:
+        """Whether the user is asked before its first unit begins."""
+        return self.approval is Approval.BEFORE or self.risk is Risk.HIGH
+
 
 class Task(Struct, frozen=True, gc=False):
     text: TaskText

@@ -141,7 +141,7 @@ class CycleRun:
         context = self._context
         while True:
             await context.go.wait()
-            found = context.tasks.board(context.cycle.scope, context.claims.owner)
+            found = context.tasks.board(context.cycle.scope, context.claims.owner, person=context.core.person)
             step = self._next(found)
             begun = context.cycle.plan.planned or not context.cycle.plans
             if begun and not isinstance(step, Verify | Approve | Execute | Accept):

@@ -23,7 +23,7 @@ from quintet.domain.tasks.cycle import Stop, is_kept_back
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.page import request_of
 from quintet.domain.tasks.roles import NATIVE, ExecutorRole
-from quintet.domain.tasks.task import Approval, Mutation, Risk, Task, TaskStatus
+from quintet.domain.tasks.task import Mutation, Risk, Task, TaskStatus
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.cycle.context import CycleContext, rest_after, run_to_end
 from quintet.engine.cycle.executor import ExecutorStart, why
@@ -72,7 +72,7 @@ class UnitStep:
 
     async def _approved(self, task: Task) -> Stop | None:
         risky = task.text.risk is Risk.HIGH
-        if not (task.text.approval is Approval.BEFORE or risky) or self._context.tasks.units(task.id):
+        if not task.text.asks_first or self._context.tasks.units(task.id):
             return None
         core = self._context.core
         if not core.person:

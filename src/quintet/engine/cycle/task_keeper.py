@@ -72,11 +72,16 @@ class TaskKeeper:
         claim = self.store.claims().get(task)
         return claim if claim and owner_lives(claim, self._clock.epoch(), self._process_start) else None
 
-    def board(self, milestones: tuple[str, ...] | None, owner: str) -> Board:
-        """The tasks of some milestones, or all, as far as the next step of a cycle depends on them."""
+    def board(self, milestones: tuple[str, ...] | None, owner: str, *, person: bool = True) -> Board:
+        """The tasks of some milestones, or all, as far as the next step of a cycle depends on them.
+
+        With no `person` attached, what asks one before it begins comes last.
+        """
         now, live = self._clock.epoch(), self._process_start
         taken = [c.task for c in self.store.claims().values() if c.owner != owner and owner_lives(c, now, live)]
-        return board(self.look().tasks, milestones, frozenset(taken))
+        tasks = self.look().tasks
+        last = () if person else [task.id for task in tasks if task.text.asks_first and not self.units(task.id)]
+        return board(tasks, milestones, frozenset(taken), frozenset(last))
 
     def can_go_on(self) -> int:
         """How many tasks of the project wait to be begun, verified, approved, or asked about again."""
