@@ -370,3 +370,15 @@ def test_a_queued_input_that_begins_while_it_is_changed_leaves_the_text_as_a_new
         assert [words for words in person.transcript if words.startswith("›")] == ["› go", "› one", "› one more"]
 
     watch(repo, script, model=model)
+
+
+def test_what_was_typed_before_the_prompt_was_there_comes_before_what_came_after_it(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        person.ui._takes_keys = False
+        person.ui._early += [Key("o", "o"), Key("n", "n")]
+        person.ui.call_later(person.ui._type_what_came_early)
+        person.ui.post_message(Key("e", "e"))  # read before, and given out after
+        await person.wait(lambda: len(person.ui.typed) == 3)
+        assert person.ui.typed == "one"
+
+    watch(repo, script)

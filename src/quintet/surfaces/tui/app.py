@@ -165,31 +165,31 @@ class TerminalUi(KeyedUi):
         typed = isinstance(event, events.Paste) or event.is_printable or event.key in TYPED_KEYS
         return typed and not self._takes_keys and len(self.screen_stack) == 1
 
-    def on_key(self, event: events.Key) -> None:
+    async def on_key(self, event: events.Key) -> None:
         """Keys that nothing else uses are typed at the prompt."""
         if len(self.screen_stack) > 1 or not self._takes_keys:
             return
         if event.is_printable and not (isinstance(self.focused, Scrollback) and self.focused.wants(event.key)):
             self.prompt.take_focus()
-            self._type_again(event)
+            await self._type_again(event)
 
-    def on_paste(self, event: events.Paste) -> None:
+    async def on_paste(self, event: events.Paste) -> None:
         """A paste that nothing else takes is for the prompt too."""
         if len(self.screen_stack) == 1 and self._takes_keys:
             self.prompt.take_focus()
-            self._type_again(event)
+            await self._type_again(event)
 
-    def _type_what_came_early(self) -> None:
+    async def _type_what_came_early(self) -> None:
         self._takes_keys = True
         early, self._early = self._early, []
         for event in early:
-            self._type_again(event)
+            await self._type_again(event)
 
-    def _type_again(self, event: events.Key | events.Paste) -> None:
-        """Give a key or a paste to what has the focus now, as of the time when it came."""
+    async def _type_again(self, event: events.Key | events.Paste) -> None:
+        """Give a key or a paste to what has the focus now, as of the time when it came: before what came after it."""
         again = Key(event.key, event.character) if isinstance(event, Key) else type(event)(event.text)
         again.time = event.time
-        self.post_message(again)
+        await self.on_event(again)
 
     async def close_session(self) -> None:
         """Close the session, if one is open; what it did stays."""

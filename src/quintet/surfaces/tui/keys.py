@@ -148,16 +148,21 @@ class KeyedUi(App[int]):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.Key) and not event.is_forwarded:
-            self._before_key(event)
+            self._forget_presses(event.key)
+        if isinstance(event, events.Key | events.Paste) and not event.is_forwarded:
+            self._turn_to_prompt(event)
         await super().on_event(event)
 
-    def _before_key(self, event: events.Key) -> None:
-        """Forget presses that are not in a row, and turn to the prompt before what belongs to it is given away."""
-        self._pressed = {name: at for name, at in self._pressed.items() if event.key in self._keys.get(name, (name,))}
-        focused = self.focused
-        if not self.typing_goes_to_prompt or not event.is_printable:
+    def _forget_presses(self, key: str) -> None:
+        """Those that are not in a row with this key."""
+        self._pressed = {name: at for name, at in self._pressed.items() if key in self._keys.get(name, (name,))}
+
+    def _turn_to_prompt(self, event: events.Key | events.Paste) -> None:
+        """Before what belongs to the prompt is given away."""
+        focused, key = self.focused, event.key if isinstance(event, events.Key) else ""
+        if not self.typing_goes_to_prompt or (isinstance(event, events.Key) and not event.is_printable):
             return
-        if focused is None or (isinstance(focused, Scrollback) and not focused.wants(event.key)):
+        if focused is None or (isinstance(focused, Scrollback) and not focused.wants(key)):
             self.prompt.take_focus()
 
     @property
