@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from quintet.app.machine_parts import find_ripgrep
 from tests.adapters.model_server import Reply
 from tests.surfaces.program import Model, ModelThread, Program
 from tests.tools.calling import Caller
@@ -171,6 +172,16 @@ def model(quintet: Program) -> Iterator[Model]:
     yield serve
     for server in started:
         server.close()
+
+
+@pytest.fixture
+def blind_ripgrep(private: None, tmp_path: Path) -> str:
+    """The ripgrep of these tests, held to the access bits of files also where the tests run as root."""
+    script = tmp_path / "blind-ripgrep"
+    drop = "setpriv --bounding-set=-all --inh-caps=-all " if os.geteuid() == 0 else ""
+    script.write_text(f'#!/bin/sh\nexec {drop}{find_ripgrep()} "$@"\n')
+    script.chmod(0o755)
+    return str(script)
 
 
 @pytest.fixture

@@ -153,7 +153,7 @@ LATE_IMPORTS = {
     "engine/turn/toolbox.py": "for a shell line",
     "surfaces/tui/keys.py": "dialogs, when the first one opens",
     "surfaces/tui/transcript/highlight.py": "Pygments, at the first code that is shown",
-    "tools/files.py": "for a kind of file",
+    "domain/edits/file_diff.py": "difflib, once a file is changed",
 }
 
 

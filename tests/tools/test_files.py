@@ -2,12 +2,15 @@
 
 import os
 import stat
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quintet.domain.edits.file_diff import FileDiff, file_diff
 from tests.tools.calling import Caller
 
 
@@ -223,6 +226,34 @@ def test_an_edit_reports_the_file_and_its_diff(tools: Caller) -> None:
     assert result.changed == ("tally/count.py",)
     assert result.summary == "+1 −1"
     assert "-def words(text: str) -> int:\n+def tokens(text: str) -> int:" in result.content
+
+
+def test_a_huge_change_is_told_briefly_and_compared_off_the_loop(
+    tools: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = "".join(f"{number % 120}\n" for number in range(20_000))
+    after = "".join(f"{number * 7 % 120}\n" for number in range(20_000))
+    (tools.root / "huge.txt").write_text(before)
+    threads: list[int] = []
+
+    def compared(*arguments: Any) -> FileDiff:
+        threads.append(threading.get_ident())
+        return file_diff(*arguments)
+
+    monkeypatch.setattr("quintet.tools.files.file_diff", compared)
+    result = tools("Write", file_path="huge.txt", content=after)
+    assert len(result.content) < 5000
+    assert result.content.endswith("more lines of the diff; in all +19999 −19999)")
+    assert result.summary == "+19999 −19999"
+    assert threads and threading.get_ident() not in threads
+
+
+def test_what_a_new_file_holds_is_not_told_back_whole(tools: Caller) -> None:
+    content = "".join(f"line {number}\n" for number in range(5000))
+    result = tools("Write", file_path="new.txt", content=content)
+    assert result.summary == "+5000 −0"
+    assert result.content.startswith("--- a/new.txt\n+++ b/new.txt\n@@ -0,0 +1,5000 @@\n+line 0\n")
+    assert len(result.content) < 5000
 
 
 # ── Write

@@ -142,3 +142,18 @@ def test_a_search_that_would_never_end_is_stopped(
     bench = structs.replace(tools.toolbox.outside._bench, ripgrep=str(endless))
     tools.toolbox = tools.toolbox.with_access(ToolAccess(bench), tools.toolbox.specs)
     assert "more than 0.1 s and found nothing" in tools("grep", pattern="o").content
+
+
+def test_a_folder_that_cannot_be_read_is_named_beside_what_was_found(tools: Caller, blind_ripgrep: str) -> None:
+    unreadable = tools.root / "pgdata"
+    unreadable.mkdir(mode=0)
+    bench = structs.replace(tools.toolbox.outside._bench, ripgrep=blind_ripgrep)
+    tools.toolbox = tools.toolbox.with_access(ToolAccess(bench), tools.toolbox.specs)
+    note = "(not searched: pgdata (Permission denied))"
+    assert tools.ok("grep", pattern="words") == f"tally/count.py\ntests/test_count.py\n{note}"
+    assert tools.ok("grep", pattern="words", output_mode="count") == (
+        f"tally/count.py:2\ntests/test_count.py:3\n{note}"
+    )
+    assert tools.ok("grep", pattern="nowhere") == f"no matches\n{note}"
+    assert tools.ok("glob", pattern="tally/*.py") == f"tally/__init__.py\ntally/count.py\n{note}"
+    assert "Permission denied" in tools.fails("grep", pattern="words", path="pgdata")

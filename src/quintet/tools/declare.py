@@ -24,7 +24,7 @@ from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
 TEXTS = frozenset({"content", "old_string", "new_string", "patch"})  # may hold any character
 Function = Callable[..., Awaitable[ToolResult]]
 Choice = TypeVar("Choice", bound=StrEnum)
-MOST_ARGUMENTS = 8_000_000  # characters of one call; no model writes as much
+MOST_ARGUMENTS = 1_000_000  # characters of one call: every later request repeats them
 LONGEST_NAME = 64  # what model servers take
 
 
@@ -143,7 +143,10 @@ class _Parameters:
         """Keyword arguments from JSON text; what is wrong with it is said so that a model can mend it."""
         name = self._function.__name__
         if len(arguments) > MOST_ARGUMENTS:
-            raise ToolFailed(f"{name}: the arguments are {len(arguments)} characters; {MOST_ARGUMENTS} is the most")
+            raise ToolFailed(
+                f"{name}: the arguments are {len(arguments)} characters; {MOST_ARGUMENTS} is the most: "
+                "do it in several smaller calls"
+            )
         try:
             values = wire_json.decode(arguments or "{}")
         except msgspec.DecodeError as error:

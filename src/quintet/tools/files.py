@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.edits.edit import Change, Edited, edited, patched
+from quintet.domain.edits.file_diff import file_diff
 from quintet.domain.edits.patch import FilePatch, parse
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.protected_paths import inside
@@ -25,6 +27,8 @@ MOST_LINES = 2000
 MOST_COLUMNS = 2000
 BINARY_PROBE = 8192
 MOST_ENTRIES = 1000
+MOST_DIFF = 4000  # characters of a diff that the model is told
+SMALL_FILE = 20_000  # bytes; what is larger is not compared on the loop
 
 
 def _reads(arguments: dict[str, Any]) -> Touch:
@@ -108,11 +112,11 @@ async def Edit(
     if sum((single, bool(edits), bool(patch))) != 1 or bool(file_path) == bool(patch):
         raise ToolFailed("give file_path with old_string and new_string, or file_path with edits, or patch alone")
     if patch:
-        return _written(bench, _of_patches(bench, parse(patch)))
+        return await _written(bench, _of_patches(bench, parse(patch)))
     changes = edits or (Change(old_string, new_string, replace_all),)
     before = _as_read(bench, file_path)
     made = _told(file_path, lambda: edited(_text(before), changes))
-    return _written(bench, [(file_path, before, _data(made.text), made.notes)])
+    return await _written(bench, [(file_path, before, _data(made.text), made.notes)])
 
 
 FileChanged = tuple[str, bytes | None, bytes, tuple[str, ...]]  # its path, what it held if it was there, holds, notes
@@ -159,7 +163,7 @@ def _told(file_path: str, edit: Callable[[], Edited]) -> Edited:
         raise ToolFailed(f"{file_path}: {error}" if file_path else str(error)) from None
 
 
-def _written(bench: Workbench, files: list[FileChanged]) -> ToolResult:
+async def _written(bench: Workbench, files: list[FileChanged]) -> ToolResult:
     """Write them all; where one cannot be written, those before it are as they were."""
     for at, (path, _, data, _) in enumerate(files):
         try:
@@ -171,7 +175,7 @@ def _written(bench: Workbench, files: list[FileChanged]) -> ToolResult:
     for path, before, data, notes in files:
         relative = bench.files.relative(path)
         bench.seen[relative] = _hash(data)
-        result = _changed(relative, before or b"", data)
+        result = await _changed(relative, before or b"", data, MOST_DIFF // len(files))
         said = "".join(f"({note})\n" for note in notes)
         results.append(structs.replace(result, content=said + result.content))
     if len(results) == 1:
@@ -208,21 +212,17 @@ async def Write(bench: Workbench, file_path: str, content: str) -> ToolResult:
             return ToolResult(f"nothing changed: {path} has this content already", summary="unchanged")
     bench.files.replace(file_path, data)
     bench.seen[path] = _hash(data)
-    return _changed(path, before, data)
+    return await _changed(path, before, data)
 
 
-def _changed(path: str, before: bytes, after: bytes) -> ToolResult:
-    from difflib import unified_diff  # only once a file is changed
-
-    diff = list(
-        unified_diff(
-            _decoded(before).splitlines(), _decoded(after).splitlines(), f"a/{path}", f"b/{path}", lineterm="", n=2
-        )
-    )
-    added = sum(line.startswith("+") for line in diff[2:])
-    removed = sum(line.startswith("-") for line in diff[2:])
-    summary = f"+{added} −{removed}"
-    return ToolResult("\n".join(diff) or "nothing changed", changed=(path,), summary=summary)
+async def _changed(path: str, before: bytes, after: bytes, most: int = MOST_DIFF) -> ToolResult:
+    """What a change did, briefly: the model knows what it wrote, and every later request repeats this."""
+    small = len(before) + len(after) <= SMALL_FILE
+    compared = (path, _decoded(before), _decoded(after), most)
+    diff = file_diff(*compared) if small else await asyncio.to_thread(file_diff, *compared)
+    summary = f"+{diff.added} −{diff.removed}"
+    more = f"\n({counted(diff.left_out, 'more line')} of the diff; in all {summary})" if diff.left_out else ""
+    return ToolResult(diff.text + more or "nothing changed", changed=(path,), summary=summary)
 
 
 def _encoded(text: str) -> bytes:

@@ -7,6 +7,7 @@ from heapq import nsmallest
 from typing import Any, Literal
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.protected_paths import Protection
@@ -18,7 +19,10 @@ SEARCH_SECONDS = 20.0  # then what was found so far has to do
 SEARCH_BYTES = 4_000_000
 MOST_FILES = 1000
 MOST_CHARACTERS = 30_000
+MOST_UNREAD = 5  # paths that could not be read are named
+NOT_SEARCHED = "not searched"
 PLAIN = ("--no-config", "--color=never", "--null")
+_UNREAD = regex(r"rg: (?:\./)?(.+?): (?:IO error for operation on .*: )?([^:]+) \(os error \d+\)")
 
 
 def _path(arguments: dict[str, Any]) -> Touch:
@@ -69,7 +73,7 @@ async def grep(
     if output_mode == "files_with_matches":
         lines = sorted(output.split("\0")[:-1])
     else:
-        whole = output[: output.rfind("\n") + 1] if note else output
+        whole = output[: output.rfind("\n") + 1]  # of a search that was stopped, the last line may be a part
         lines = _matches(whole, bool(after or before or around))
     return _listed(lines, head_limit, "no matches", note=note)
 
@@ -103,18 +107,40 @@ def _no_secrets(protection: Protection) -> list[str]:
 async def _ripgrep(bench: Workbench, argv: list[str]) -> tuple[str, str]:
     """Ripgrep's output, in the order its threads found things: sorting it here is faster than one thread there.
 
-    And a note if it was stopped before its end: then the last piece of the output may be a part of one.
+    And a note of what was not searched, if it was stopped before its end or could not read a place.
     """
     done = await bench.processes.run(
-        argv, cwd=bench.root, grant=bench.grant, timeout=SEARCH_SECONDS, keep=SEARCH_BYTES, contained=False
+        argv,
+        cwd=bench.root,
+        grant=bench.grant,
+        timeout=SEARCH_SECONDS,
+        keep=SEARCH_BYTES,
+        contained=False,
+        errors_apart=True,
     )
     if done.timed_out and not done.output:
         raise ToolFailed(f"the search took more than {SEARCH_SECONDS:g} s and found nothing; narrow it by path or glob")
     if done.timed_out:
         return done.output, f"(stopped after {SEARCH_SECONDS:g} s: there may be more; narrow it by path or glob)"
-    if done.exit_code > 1:
-        raise ToolFailed(done.output.strip() or f"ripgrep ended with {done.exit_code}")
-    return done.output, ""
+    unread = _unread(done.errors)
+    if done.exit_code > 1 and (not unread or argv[-1].removeprefix("./") in unread):
+        raise ToolFailed(done.errors.strip() or f"ripgrep ended with {done.exit_code}")
+    return done.output, _not_searched(unread)
+
+
+def _unread(errors: str) -> dict[str, str]:
+    """The places that could not be read, and why; nothing if ripgrep complains of anything else."""
+    lines = errors.splitlines()
+    found = [match for match in map(_UNREAD.fullmatch, lines) if match]
+    return {match[1]: match[2] for match in found} if len(found) == len(lines) else {}
+
+
+def _not_searched(unread: dict[str, str]) -> str:
+    if not unread:
+        return ""
+    named = [f"{path} ({why})" for path, why in sorted(unread.items())[:MOST_UNREAD]]
+    more = f" and {len(unread) - MOST_UNREAD} more" if len(unread) > MOST_UNREAD else ""
+    return f"({NOT_SEARCHED}: {', '.join(named)}{more})"
 
 
 def _matches(output: str, around: bool) -> list[str]:

@@ -6,7 +6,9 @@ A cut reply is whole or a ModelError that may be tried again, and what came befo
 from __future__ import annotations
 
 import asyncio
+import json
 
+import msgspec
 import pytest
 
 from quintet.adapters.models.anthropic import AnthropicMessages
@@ -16,7 +18,7 @@ from quintet.adapters.models.http_model import HttpModel
 from quintet.adapters.models.responses import Responses
 from quintet.domain.base.errors import ModelError
 from quintet.domain.settings.settings import ModelSettings
-from quintet.domain.turn.messages import EndPart, Message, Part, Request, Role
+from quintet.domain.turn.messages import CallPart, EndPart, Message, Part, Request, Role, TextPart, ThinkingPart
 from tests.adapters.model_dialects import content_events, response_events
 from tests.adapters.model_server import MODEL, ModelServer, Reply, answer, events, message_events
 
@@ -94,3 +96,31 @@ def test_a_stream_byte_by_byte(kind: type[HttpModel], target: str, marker: bytes
     stream = b": keep-alive\n\nrubbish\n\n".join(pieces).replace(b"\n", ends)
     ((whole, _),) = ask(kind, [RECORDED])
     assert ask(kind, [Reply(body=[stream[at : at + 1] for at in range(len(stream))])]) == [(whole, None)]
+
+
+@pytest.mark.parametrize(("kind", "target", "marker"), WIRES)
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (rb"\ud83c", rb"\udf0d", "🌍"),
+        (rb"\ud83c", b"B", "\ufffdB"),
+        (b"A", rb"\udf0d", "A\ufffd"),
+        (b"A", rb"\ud83c", "A\ufffd"),
+        (b"\xff", b"B", "\ufffdB"),
+        (b"\xf0\x9f", b"B", "\ufffdB"),
+    ],
+)
+def test_half_a_character_or_a_byte_that_is_none_is_replaced_and_the_reply_stands(
+    kind: type[HttpModel], target: str, marker: bytes, first: bytes, second: bytes, said: str
+) -> None:
+    call = {"id": "a", "name": "Read", "arguments": '{"p":"QZ"}'}
+    asked = Reply(thinking=["hm", "Q", "Z"], text=["well ", "Q", "Z"], calls=[call])
+    stream = b"".join(STREAMS[kind](asked)).replace(b"Q", first).replace(b"Z", second)
+    ((found, failed),) = ask(kind, [Reply(body=[stream])])
+    assert failed is None
+    assert "".join(part.text for part in found if isinstance(part, TextPart)) == f"well {said}"
+    if kind is not GenerateContent:  # the summaries of its thoughts are told one by one
+        assert "".join(part.text for part in found if isinstance(part, ThinkingPart)) == f"hm{said}"
+    (arguments,) = [part.call.arguments for part in found if isinstance(part, CallPart)]
+    assert json.loads(arguments)["p"] in (said, said.replace("\ufffd", "\ufffd\ufffd"))
+    msgspec.json.encode(found)

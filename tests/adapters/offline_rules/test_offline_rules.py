@@ -16,6 +16,7 @@ from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.messages import (
     CallPart,
     EndPart,
+    EndStatus,
     Finish,
     Message,
     Request,
@@ -323,3 +324,17 @@ def test_a_request_they_do_not_understand_runs_no_tool(repo: Path, text: str) ->
     assert ended.status == "blocked"
     touched = (p.ToolStarted, p.ToolFinished, p.CallDecided)
     assert [event for event in events if isinstance(event, touched)] == []
+
+
+def test_replacing_and_finding_go_past_a_folder_that_cannot_be_read(
+    repo: Path, blind_ripgrep: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repo / "pgdata").mkdir(mode=0)
+    monkeypatch.setattr("quintet.app.open.find_ripgrep", lambda: blind_ripgrep)
+    found, _ = run(repo, 'find "How many"')
+    assert found.answer.startswith("How many: 1 place\ntally/count.py:2:")
+    assert found.answer.endswith("\n(not searched: pgdata (Permission denied))")
+    end, _ = run(repo, 'replace "How many" with "The number of" in *.py')
+    assert end.status is EndStatus.DONE, end
+    assert "The number of words" in (repo / "tally/count.py").read_text()
+    assert "(not searched: pgdata (Permission denied))" in end.answer

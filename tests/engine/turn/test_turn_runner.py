@@ -257,6 +257,52 @@ def test_a_limit_ends_the_run_and_names_itself(repo: Path, setting: str, value: 
     drive(repo, script, model, settings=settings)
 
 
+@pytest.mark.parametrize(
+    ("model", "last"),
+    [
+        (ScriptedModel(["never"], delay=3600.0), "ModelRequested"),
+        (ScriptedModel(["word " * 10_000], chunk=5, delay=0.1), "ModelReplied"),
+        (ScriptedModel([[call("bash", command="sleep 3600")]]), "ToolFinished"),
+        (ScriptedModel([[call("bash", command="sleep 3600 & wait", timeout=3_000_000)]]), "ToolFinished"),
+    ],
+    ids=["hang", "drip", "tool", "tool with children"],
+)
+def test_the_time_of_a_turn_ends_it_inside_a_step_and_is_named(repo: Path, model: ScriptedModel, last: str) -> None:
+    async def script(driver: Driver) -> None:
+        finished = await driver.turn("go")
+        assert (finished.status, finished.reason) == ("limit", "limits.max_seconds = 0.8")
+        stopped = driver.of(p.ToolFinished)
+        assert [event.status for event in stopped] == ["interrupted"] * len(stopped)
+        if stopped:
+            assert (await driver.turn("and now?")).answer == "done"
+
+    driver = drive(repo, script, model, settings={"limits.max_seconds": 0.8})
+    assert last in driver.types()
+
+
+def test_no_wait_for_a_server_is_begun_that_the_time_of_the_turn_does_not_hold(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        finished = await driver.turn("go")
+        assert (finished.status, finished.reason) == (
+            "limit",
+            "limits.max_seconds = 60: the model's server is to be asked again in 86400 s, and 60 s are left",
+        )
+
+    model = ScriptedModel([ModelRateLimited("slow down", retry_after=86_400.0), "hello"])
+    drive(repo, script, model, settings={"limits.max_seconds": 60, "limits.retry_seconds": 0})
+
+
+def test_an_interrupt_is_one_also_where_the_time_is_limited(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.session.say("go")
+        await driver.until_type(p.ToolStarted)
+        await driver.session.submit(p.Interrupt())
+        assert (await driver.until_type(p.TurnFinished)).status == "interrupted"
+
+    model = ScriptedModel([[call("bash", command="sleep 3600")]])
+    drive(repo, script, model, settings={"limits.max_seconds": 3600})
+
+
 def test_what_would_ask_with_nobody_attached_is_not_run_and_the_model_is_told(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         finished = await driver.turn("push it")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, NoReturn
+
+import msgspec
 
 from quintet.domain.base import wire_json
+from quintet.domain.base.half_characters import whole_characters
 
 
 def decoded(data: bytes | bytearray | str) -> Any:
@@ -12,6 +16,31 @@ def decoded(data: bytes | bytearray | str) -> Any:
         return wire_json.decode(data)
     except ValueError:
         return None
+
+
+def decoded_leniently(data: bytes | bytearray) -> Any:
+    """As `decoded`; bytes that are no UTF-8 become U+FFFD, and half a character stays for its other half."""
+    if (value := decoded(data)) is not None:
+        return value
+    text = data.decode("utf-8", "replace")
+    try:
+        if not wire_json.deeper_than(text, wire_json.MOST_DEPTH):
+            return json.loads(text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        pass
+    return None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def encoded(value: Any) -> str:
+    """A value as JSON; halves of characters in it are put together, or replaced."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return whole_characters(json.dumps(value, ensure_ascii=False))
 
 
 def as_dict(value: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
+from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, encoded, sendable
 from quintet.adapters.models.http_model import HttpModel, MessageCache, StreamedReply
 from quintet.adapters.models.keys import Key
 from quintet.domain.base.lazy_regex import regex
@@ -213,7 +213,7 @@ class _Reply(StreamedReply):
             elif block.kind == "text" and (text := "".join(block.pieces)).strip():
                 kept.append({"type": "text", "text": text})
         if finish is not Finish.LENGTH and any(block["type"] in _THINKING for block in kept):
-            original = messages.Original(self._origin, msgspec.json.encode(kept).decode())
+            original = messages.Original(self._origin, encoded(kept))
             yield messages.OriginalPart(original)
 
 

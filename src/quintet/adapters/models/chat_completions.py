@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
+from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, encoded, sendable
 from quintet.adapters.models.http_model import HttpModel, MessageCache, StreamedReply
 from quintet.adapters.models.keys import Key
 from quintet.domain.settings.settings import ModelSettings
@@ -118,7 +118,7 @@ class _Reply(StreamedReply):
             as_text(function.get("name")),
             function.get("arguments"),
         )
-        text = msgspec.json.encode(arguments).decode() if isinstance(arguments, dict) else as_text(arguments)
+        text = encoded(arguments) if isinstance(arguments, dict) else as_text(arguments)
         index = fragment.get("index")
         index = index if isinstance(index, int) else position
         call = self._open.get(index)

@@ -10,9 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
-from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
+from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, encoded, sendable
 from quintet.adapters.models.http_model import HttpModel, MessageCache, StreamedReply
 from quintet.adapters.models.keys import Key
 from quintet.domain.base.lazy_regex import regex
@@ -164,12 +162,12 @@ class _Reply(StreamedReply):
                 if not name:
                     raise self.failures.of_reply("the model called a tool without naming it", again=True)
                 identity = self.fresh_id(sent, position)
-                arguments = msgspec.json.encode(as_dict(call.get("args"))).decode()
+                arguments = encoded(as_dict(call.get("args")))
                 yield messages.CallPart(messages.ToolCall(identity, name, arguments))
                 piece = {**piece, "functionCall": {**call, "id": identity}} if sent else piece
             kept.append(piece)
         if finish is not Finish.LENGTH and any("thoughtSignature" in piece for piece in kept):
-            original = messages.Original(self._origin, msgspec.json.encode(kept).decode())
+            original = messages.Original(self._origin, encoded(kept))
             yield messages.OriginalPart(original)
 
 

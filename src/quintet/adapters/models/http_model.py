@@ -16,15 +16,26 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from quintet import __version__
-from quintet.adapters.files.loose_json import decoded
+from quintet.adapters.files.loose_json import decoded, decoded_leniently
 from quintet.adapters.http.client import HttpClient, Response
 from quintet.adapters.models.errors import Failures
 from quintet.adapters.models.keys import Key
 from quintet.domain.base.errors import ModelAuthFailed, ModelBadResponse, ModelError
+from quintet.domain.base.half_characters import CharacterStream, whole_characters
 from quintet.domain.models.known import facts_of
 from quintet.domain.models.pictures import in_words
 from quintet.domain.settings.settings import ModelSettings
-from quintet.domain.turn.messages import Effort, Message, Part, Request, Usage
+from quintet.domain.turn.messages import (
+    CallPart,
+    Effort,
+    EndPart,
+    Message,
+    Part,
+    Request,
+    TextPart,
+    ThinkingPart,
+    Usage,
+)
 
 ERROR_BODY_SECONDS = 5.0
 LAST_CHUNK_SECONDS = 0.2  # after the terminal marker, for the end of the body, so that the connection can be kept
@@ -165,6 +176,7 @@ class StreamedReply(ABC):
         self._events = ServerEvents()
         self._plain = bytearray()  # an answer in one piece of JSON, from a server that does not stream
         self._sample = b""
+        self._text, self._thinking = CharacterStream(), CharacterStream()
 
     def feed(self, data: bytes) -> Iterator[Part]:
         self._sample = self._sample if len(self._sample) > 4000 else (self._sample + data).lstrip()
@@ -177,19 +189,19 @@ class StreamedReply(ABC):
             if event.strip() == b"[DONE]":
                 self.done = True
             elif event and not self.done:
-                yield from self._taken_from(decoded(event))
+                yield from self._taken_from(decoded_leniently(event))
 
     def end(self) -> Iterator[Part]:
         """The last parts, once the body has ended."""
         yield from self.feed(b"\n\n")  # servers forget the last blank line
         if self._plain:
-            yield from self._taken_from(decoded(self._plain))
+            yield from self._taken_from(decoded_leniently(self._plain))
         if not self.begun:
             again = not self._plain and self._sample[:1] != b"<"  # cut rather than wrong
             raise self.failures.of_reply("the model server's answer holds no reply", self._sample, again=again)
         if not (self.done or self.finish or self._plain) or self.finish == "error":
             raise self.failures.of_reply("the model's reply broke off", again=True)
-        yield from self.last()
+        yield from self._in_characters(self.last())
 
     @abstractmethod
     def take(self, chunk: dict[str, Any]) -> Iterator[Part]:
@@ -212,7 +224,33 @@ class StreamedReply(ABC):
     def _taken_from(self, chunk: Any) -> Iterator[Part]:
         if not isinstance(chunk, dict):
             raise self.failures.of_reply("the model server's answer is not the JSON of a reply", again=True)
-        yield from self.take(chunk)
+        yield from self._in_characters(self.take(chunk))
+
+    def _in_characters(self, parts: Iterator[Part]) -> Iterator[Part]:
+        """The parts with whole characters: a server may send one in two halves, or only a half."""
+        for part in parts:
+            match part:
+                case TextPart(text):
+                    if said := self._text.feed(text):
+                        yield TextPart(said)
+                case ThinkingPart(text):
+                    if said := self._thinking.feed(text):
+                        yield ThinkingPart(said)
+                case CallPart(call):
+                    arguments = whole_characters(call.arguments)
+                    yield (
+                        CallPart(msgspec.structs.replace(call, arguments=arguments))
+                        if arguments != call.arguments
+                        else part
+                    )
+                case EndPart():
+                    if said := self._thinking.rest():
+                        yield ThinkingPart(said)
+                    if said := self._text.rest():
+                        yield TextPart(said)
+                    yield part
+                case _:
+                    yield part
 
 
 class ServerEvents:

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, sendable
+from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_object, as_text, decoded, encoded, sendable
 from quintet.adapters.models.chat_completions import ChatCompletions
 from quintet.adapters.models.http_model import MessageCache, StreamedReply
 from quintet.adapters.models.keys import Key
@@ -170,7 +170,7 @@ class _Reply(StreamedReply):
             kept.append(item)
         # Cut at the length limit, reasoning lacks the item that has to follow it.
         if finish is not Finish.LENGTH and any(item.get("type") == "reasoning" for item in kept):
-            original = messages.Original(self._origin, msgspec.json.encode(kept).decode())
+            original = messages.Original(self._origin, encoded(kept))
             yield messages.OriginalPart(original)
 
 

@@ -23,6 +23,7 @@ _WHOLE = 1_000_000
 _CUT = regex(r"… \(\d+ characters\)$", re.M)
 _NUMBERED = regex(r"\d+\t")
 _MORE = regex(r"^\(\d+ more\)$")
+_UNSEARCHED = regex(r"(?:\A|\n)(\(not searched: .*\))\Z")
 
 
 class PlannedCall(Struct, frozen=True):
@@ -93,13 +94,21 @@ def _as_shown(path: str, result: str) -> ShownFile:
 
 
 def listed(result: str, none: str = "no matches") -> tuple[list[str], bool]:
-    """The lines of a search, and whether they are all there are."""
+    """The lines of a search, and whether they are all there are of the places that could be read."""
+    if note := unsearched(result):
+        result = result.removesuffix(note).removesuffix("\n")
     if result == none:
         return [], True
     lines = result.splitlines()
     if lines and _MORE.match(lines[-1]):
         return lines[:-1], False
     return lines, True
+
+
+def unsearched(result: str) -> str:
+    """What a search says of places that it could not read."""
+    found = _UNSEARCHED.search(result)
+    return found[1] if found else ""
 
 
 def refused(output: str) -> bool:

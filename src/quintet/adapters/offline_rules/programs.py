@@ -39,6 +39,7 @@ from quintet.adapters.offline_rules.program_steps import (
     read_all,
     refused,
     shown_lines,
+    unsearched,
 )
 from quintet.adapters.offline_rules.project_checks import run_tests, tidy
 from quintet.adapters.offline_rules.rename import rename
@@ -141,16 +142,23 @@ def _find(intent: Find) -> Program:
         rf"|^{word}\s*[:=]",
     }
     lines: list[str] = []
+    note = ""
     for where in intent.where or ("",):
         glob = {"glob": as_glob(where)} if where else {}
         found = yield from ask("grep", {"pattern": patterns[intent.kind], "output_mode": "content"} | glob)
         if refused(found):
             return SayStep(found, done=False)
-        lines += found.splitlines() if found != "no matches" else []
+        places, all_there = listed(found)
+        lines += places
+        note = unsearched(found) or ("" if all_there else found.splitlines()[-1])
     about = intent.what if intent.kind == "text" else f"{intent.kind} of {intent.what}"
     if not lines:
-        return SayStep(f"{about}: nothing found in {', '.join(intent.where) or 'the project'}.")
-    return SayStep(f"{about}: {counted(len(lines), 'place')}\n{shown_lines(lines)}")
+        return SayStep(f"{about}: nothing found in {', '.join(intent.where) or 'the project'}.{_aside(note)}")
+    return SayStep(f"{about}: {counted(len(lines), 'place')}\n{shown_lines(lines)}{_aside(note)}")
+
+
+def _aside(note: str) -> str:
+    return f"\n{note}" if note else ""
 
 
 def plan(request: str) -> str | None:
@@ -184,6 +192,7 @@ def _task(id: str, piece: Piece, intents: list[Intent], before: str) -> TaskText
 def replace(intent: Replace, tests_follow: bool) -> Program:
     pattern = re.escape(intent.old)
     files: list[str] = []
+    note = ""
     for where in intent.where or ("",):
         found = yield from ask("grep", {"pattern": pattern} | ({"glob": as_glob(where)} if where else {}))
         paths, all_there = listed(found)
@@ -192,9 +201,12 @@ def replace(intent: Replace, tests_follow: bool) -> Program:
                 found if refused(found) else f"Nothing replaced: “{intent.old}” is in too many files.", done=False
             )
         files += [path for path in paths if path not in files]
+        note = unsearched(found)
     if not files:
         place = f" in {', '.join(intent.where)}" if intent.where else ""
-        return SayStep(f"Nothing replaced: “{intent.old}” does not occur{place}.", done=False, already=True)
+        return SayStep(
+            f"Nothing replaced: “{intent.old}” does not occur{place}.{_aside(note)}", done=False, already=True
+        )
     counts: dict[str, int] = {}
     changes: list[FileEdits] = []
     whole = True
@@ -223,7 +235,7 @@ def replace(intent: Replace, tests_follow: bool) -> Program:
     rows = "\n".join(f"  {path}  {counts[path]}" for path in done)
     return SayStep(
         f"Replaced “{intent.old}” with “{intent.new}”: {counted(places, 'place')} in "
-        f"{counted(len(done), 'file')}\n{rows}{evidence(checked, proof)}"
+        f"{counted(len(done), 'file')}\n{rows}{_aside(note)}{evidence(checked, proof)}"
     )
 
 
@@ -231,7 +243,7 @@ def _read_back(intent: Replace, done: list[str]) -> Steps[list[str]]:
     if intent.old in intent.new or not all(re.fullmatch(r"[\w./ @+-]+", path) for path in done):  # no glob could say it
         return []
     left = yield from ask("grep", {"pattern": re.escape(intent.old), "glob": "{" + ",".join(done) + "}"})
-    return [f"read back: “{intent.old}” is gone from them"] if left == "no matches" else []
+    return [f"read back: “{intent.old}” is gone from them"] if not listed(left)[0] else []
 
 
 def as_glob(where: str) -> str:

@@ -130,7 +130,7 @@ def _command(marks: str) -> Steps[str]:
         tests = [name for name in found.splitlines() if name.endswith(".py")]
     if tests:
         uses = yield from ask("grep", {"pattern": r"^\s*(?:import|from) pytest\b|^def test_", "glob": "*.py"})
-        return _unittest(tests) if uses == "no matches" else "python3 -m pytest -q"
+        return _unittest(tests) if not listed(uses)[0] else "python3 -m pytest -q"
     if "Makefile" in names:
         target = yield from ask("grep", {"pattern": "^test:", "path": "Makefile"})
         return "make test" if target.strip() == "Makefile" else ""

@@ -26,7 +26,7 @@ from quintet.adapters.processes.system import descendants, process_start
 from quintet.adapters.protected.covers import closed_files_met
 from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
 from quintet.adapters.sandbox.containment import Containment, Launch
-from quintet.adapters.sandbox.kept_sandboxes import KeptSandboxes
+from quintet.adapters.sandbox.kept_sandboxes import KeptCommand, KeptSandboxes
 from quintet.adapters.sandbox.sandbox_init import STANDING
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.base.errors import ToolFailed
@@ -40,6 +40,7 @@ PLAIN_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=f
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
 MOST_HOOK_BYTES = 1_000_000  # of what a hook prints that is read
 NOT_STARTED = 127
+MOST_ERROR_BYTES = 30_000  # of what comes apart on stderr
 MOST_ANSWER_BYTES = 50_000_000  # of a script of our own
 PROXIES = ("http_proxy", "https_proxy", "no_proxy", "all_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR")
 
@@ -101,13 +102,14 @@ class LocalProcesses:
         whole: str = "",
         contained: bool = True,
         as_user: bool = False,
+        errors_apart: bool = False,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
         contained = contained and not as_user
         launch = Launch(tuple(argv), cwd, dict(os.environ) if as_user else {"PATH": host_path()})
         if contained:  # looking for what has to be covered reads folders: not on the loop
             launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
-        done = await self._run(launch, grant, timeout, keep, whole, on_output)
+        done = await self._run(launch, grant, timeout, keep, whole, on_output, errors_apart)
         return self._explained(done, launch, grant) if contained else done
 
     def _explained(self, done: Finished, launch: Launch, grant: Grant) -> Finished:
@@ -140,10 +142,15 @@ class LocalProcesses:
         keep: int,
         whole: str = "",
         on_output: Callable[[str], None] | None = None,
+        errors_apart: bool = False,
     ) -> Finished:
         launch = with_secrets(launch, grant, self._vault)
         output = Output(keep, on_output, whole, self._vault.chunks() if self._vault else None)
-        child = await self.kept_sandboxes.enter(launch, output) or Child(launch, output)
+        errors = Output(MOST_ERROR_BYTES, redacted=self._vault.chunks() if self._vault else None)
+        if errors_apart:
+            child: Child | KeptCommand = Child(launch, output, errors=errors)
+        else:
+            child = await self.kept_sandboxes.enter(launch, output) or Child(launch, output)
         timed_out = False
         try:
             async with asyncio.timeout(timeout):
@@ -157,6 +164,7 @@ class LocalProcesses:
         finally:
             child.release()
             output.close()
+            errors.close()
             notes = self._containment.settle(launch)
             if isinstance(child, Child):
                 self.kept_sandboxes.settle(launch, _environment(launch))
@@ -165,7 +173,7 @@ class LocalProcesses:
             raise ToolFailed(failure)
         if launch.closed and child.exit_code:
             notes += closed_files_met(launch.closed, text)
-        return Finished(child.exit_code, text, timed_out, output.dropped, tuple(notes))
+        return Finished(child.exit_code, text, timed_out, output.dropped, tuple(notes), errors.text())
 
 
 class Child:

@@ -109,6 +109,7 @@ class Finished(Struct, frozen=True):
     timed_out: bool = False
     dropped: int = 0  # bytes left out of the middle of the output
     notes: tuple[str, ...] = ()  # what the sandbox had to put right
+    errors: str = ""  # what it printed on stderr, if that was to come apart
 
 
 class Processes(Protocol):
@@ -123,6 +124,7 @@ class Processes(Protocol):
         whole: str = "",
         contained: bool = True,
         as_user: bool = False,
+        errors_apart: bool = False,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
         """Run to the end, or kill the whole process tree at the timeout or on cancellation. Of the output at most

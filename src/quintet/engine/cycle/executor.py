@@ -42,7 +42,7 @@ from quintet.domain.turn.skipped import held_up
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch
 from quintet.engine.cycle.context import CycleContext, run_to_end
 from quintet.engine.turn.gatekeeper import Blocked, Gatekeeper, finished_call
-from quintet.engine.turn.model_request import LimitReached
+from quintet.engine.turn.time_limit import LimitReached
 from quintet.engine.turn.toolbox import Prepared
 from quintet.engine.turn.turn import Turn
 

@@ -45,15 +45,12 @@ from quintet.engine.session.journal import Journal
 from quintet.engine.turn.compaction import Compaction
 from quintet.engine.turn.model_reply import Reply
 from quintet.engine.turn.prompts import joined
+from quintet.engine.turn.time_limit import LimitReached, named
 
 WORKFLOW_DONE = "agent/workflow_done.md"
 TOO_LONG = "the server says that it is too long"
 T = TypeVar("T")
 GO_ON = "stages/go_on.md"  # what is said where the model spoke last, and is to speak again
-
-
-class LimitReached(Exception):
-    """A limit the user set has been reached; `str` names it."""
 
 
 class Asker:
@@ -105,6 +102,7 @@ class Asker:
                 self._journal.post(ModelFailed(step=step, error=error_info(error), retry_in=wait))
                 if wait is None:
                     raise
+                self._check_time(wait)
                 await self._count_down(wait, error.message)
                 attempt, waited = attempt + 1, waited + wait
 
@@ -264,7 +262,14 @@ class Asker:
             raise LimitReached(spent)
         taken = self._core.clock.monotonic() - self._began
         if limits.max_seconds and taken >= limits.max_seconds:
-            raise LimitReached(f"limits.max_seconds = {limits.max_seconds:g}")
+            raise LimitReached(named(limits.max_seconds))
+
+    def _check_time(self, wait: float) -> None:
+        """No wait is begun that would end after the turn's time."""
+        most = self._core.settings.limits.max_seconds
+        if most and (left := most - (self._core.clock.monotonic() - self._began)) < wait:
+            asked = f"the model's server is to be asked again in {wait:g} s"
+            raise LimitReached(f"{named(most)}: {asked}, and {max(left, 0.0):.0f} s are left")
 
 
 def _purpose(state: SessionState) -> Literal["", "plan", "retry"]:

@@ -16,7 +16,8 @@ from quintet.domain.turn.stage_policy import Stage
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.turn.gatekeeper import Blocked
-from quintet.engine.turn.model_request import Asker, LimitReached
+from quintet.engine.turn.model_request import Asker
+from quintet.engine.turn.time_limit import LimitReached
 from quintet.engine.turn.tool_calls import Calls
 
 MOST_STEPS = 8

@@ -46,8 +46,8 @@ from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn import own_line
 from quintet.engine.turn.gatekeeper import Gatekeeper, finished_call
-from quintet.engine.turn.model_request import LimitReached
 from quintet.engine.turn.nested_pages import pages_told
+from quintet.engine.turn.time_limit import LimitReached
 from quintet.engine.turn.toolbox import Prepared
 
 WHOLE_FILE_TOOLS = frozenset({"Write", "Edit"})  # their results say which files they changed

@@ -28,7 +28,8 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn.gatekeeper import Blocked
-from quintet.engine.turn.model_request import LimitReached, error_info
+from quintet.engine.turn.model_request import error_info
+from quintet.engine.turn.time_limit import LimitReached, time_limit
 from quintet.engine.turn.turn import Turn
 
 T = TypeVar("T")
@@ -143,7 +144,8 @@ class Turns:
             await started
             if work.alone and (moved := runs.begin(core, self._state, run)):
                 journal.post(*moved)
-            ending, value = await carry(turn, axes)
+            async with time_limit(core.clock, core.settings.limits.max_seconds):
+                ending, value = await carry(turn, axes)
         except asyncio.CancelledError:
             reason = "stopped by /stop" if self.ending is EndStatus.CANCELLED else EndCause.INTERRUPTED
             ending = turn.finished(self.ending, reason=reason)
