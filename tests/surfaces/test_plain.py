@@ -20,7 +20,7 @@ COUNT = "tally/count.py"
 
 def test_it_opens_with_the_badge_the_model_and_a_title(quintet: Program) -> None:
     terminal = quintet.plain()
-    terminal.sees("\x1b]0;Quintet[chat|S|normal|smart] repo\x07", "QUINTET", HEADER, "offline rules", "sandbox", "› ")
+    terminal.sees("\x1b]0;Quintet[chat|As|normal|smart] repo\x07", "QUINTET", HEADER, "offline rules", "sandbox", "› ")
     terminal.types("/mode build --autonomous")
     terminal.sees("build │ autonomous │ normal │ smart", "chat → build, assisted → autonomous, by user, now (/mode)")
     terminal.sees("\x1b]0;Quintet[build|A|normal|smart] repo\x07", "› ")

@@ -425,3 +425,15 @@ def test_a_broken_stream_leaves_the_screen_whole(repo: Path) -> None:
 def test_folded_text_is_not_laid_out_until_it_is_opened() -> None:
     block = FoldedBlock("reasoning", "x\n" * 100_000)
     assert len(block.rows(80)) == 1
+
+
+def test_a_transition_stands_under_its_command_also_one_that_waits_or_is_dropped() -> None:
+    ids = {"transition": "x", "actor": Actor.USER, "scope": Scope.AFTER_CURRENT_UNIT}
+    waits = p.TransitionPending(change=AxesChange(), reason="/mode", axes=INTERACTIVE, **ids)  # type: ignore[arg-type]
+    said = p.CommandRan(submission="s", line="/mode build after-current-unit", text="\nlater", data={"pending": "x"})
+    rows = [row.strip()[:10] for row in told(waits, said)]
+    assert rows == ["› /mode bu", "waits    c", "later"]
+    dropped = p.TransitionDropped(transition="x", reason="/stop")
+    held = p.InputsHeld(submissions=("s",), reason="/stop")
+    ran = p.CommandRan(submission="t", line="/stop", text="stopped")
+    assert [row.strip()[:7] for row in told(dropped, held, ran)] == ["› /stop", "dropped", "held   ", "stopped"]
