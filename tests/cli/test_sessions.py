@@ -140,7 +140,7 @@ def test_what_is_listed_and_shown_cannot_write_to_the_terminal_on_its_own(quinte
     for arguments in (("sessions", "list"), ("sessions", "show", session), ("status",), ("trust",), ("settings",)):
         assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", odd.run(*arguments).clean(0).out), arguments
     terminal = quintet.plain("-C", str(folder))
-    terminal.sees("\x1b]0;Quintet[chat|S|normal|smart] odd␛[31m␇name\x07", "› ")
+    terminal.sees("\x1b]0;Quintet[chat|As|normal|smart] odd␛[31m␇name\x07", "› ")
 
 
 def test_a_live_session_is_not_purged(quintet: Program) -> None:

@@ -20,7 +20,7 @@ COUNT = "tally/count.py"
 
 def test_it_opens_with_the_badge_the_model_and_a_title(quintet: Program) -> None:
     terminal = quintet.plain()
-    terminal.sees("\x1b]0;Quintet[chat|S|normal|smart] repo\x07", "QUINTET", HEADER, "offline rules", "sandbox", "› ")
+    terminal.sees("\x1b]0;Quintet[chat|As|normal|smart] repo\x07", "QUINTET", HEADER, "offline rules", "sandbox", "› ")
     terminal.types("/mode build --autonomous")
     terminal.sees("build │ autonomous │ normal │ smart", "chat → build, assisted → autonomous, by user, now (/mode)")
     terminal.sees("\x1b]0;Quintet[build|A|normal|smart] repo\x07", "› ")
@@ -186,7 +186,8 @@ def test_ctrl_c_holds_what_is_queued_and_lists_it(quintet: Program, model: Model
     terminal.types("/queued")
     terminal.sees("1  second", "2  third")
     terminal.interrupts()
-    terminal.sees("held     2 queued inputs", "1  second  held", "2  third   held", "/queued run", "› ")
+    hint = "held     2 queued inputs; /queued run begins them, /resume first goes on with what was interrupted"
+    terminal.sees(hint, "1  second  held", "2  third   held", "/queued run", "› ")
     terminal.types("/queued run")
     terminal.sees("To the second.", "To the third.", "› ")
 
@@ -200,7 +201,7 @@ def test_ctrl_c_ends_the_command_that_runs(quintet: Program) -> None:
     terminal.confirms()
     (quintet.root / "ready").read_text()
     terminal.interrupts()
-    terminal.sees("interrupted", "› ")
+    assert terminal.sees("outcome unknown", "interrupted", "› ").count("interrupted") == 1
     assert not alive("sleep", long)
 
 
@@ -464,3 +465,13 @@ def test_resuming_shows_the_last_exchange_and_no_answer_as_if_typed(quintet: Pro
     terminal = quintet.plain("--resume")
     shown = terminal.sees("resumed", "! echo what was printed", "  what was printed", "› ")
     assert "› what was printed" not in shown
+
+
+def test_a_plan_is_asked_about_without_a_prompt_before_the_question(quintet: Program) -> None:
+    terminal = quintet.plain()
+    terminal.sees("› ")
+    terminal.types('/plan replace "words" with "tokens" in *.py')
+    shown = terminal.sees("the plan waits for you", "build this plan?", "[n] not now")
+    assert "›" not in shown.partition("the plan waits for you")[2]
+    terminal.types("n")
+    terminal.sees("› ")

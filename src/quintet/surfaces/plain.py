@@ -32,6 +32,7 @@ from quintet.domain.journal.input_outcome import InputWatch
 from quintet.domain.journal.session_summary import AT_WORK
 from quintet.domain.permission.answers import NO, SESSION, WORDS, YES, chosen
 from quintet.domain.ports.prompt import PastInputs
+from quintet.domain.turn.messages import EndStatus
 from quintet.engine.commands.queued import listing
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -141,6 +142,7 @@ class Plain:
         self._turn = TurnView()
         self._without_repeats = RepeatFilter()
         self._question: p.QuestionAsked | None = None
+        self._question_comes = False  # the next event asks one
         self._own_line = ""  # that is asked about
         self._own_line_at = 0.0
         self._inputs: dict[str, InputWatch] = {}  # those that have not ended
@@ -313,6 +315,10 @@ class Plain:
 
     def _event(self, recorded: p.Recorded) -> None:
         event = recorded.event
+        if isinstance(event, p.CycleStopped):  # one that waits is asked about right after
+            self._question_comes = event.status == EndStatus.WAITING
+        elif isinstance(event, p.QuestionAsked | p.CommandRan | p.TurnStarted):
+            self._question_comes = False
         match event:
             case p.CommandRan(data=data) if event.submission in self._inputs:
                 self._commanded(data)
@@ -367,7 +373,7 @@ class Plain:
                 self._title(event.after)
 
     def _prompt_when_idle(self) -> None:
-        if not self._inputs and not self._question and not self._own_line:
+        if not (self._inputs or self._question or self._question_comes or self._own_line):
             self._prompt()
 
     def _prompt(self) -> None:

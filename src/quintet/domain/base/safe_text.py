@@ -11,14 +11,26 @@ _UNSEEN = regex(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
     "\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+JOINERS = frozenset("\u200c\u200d")  # they shape the letters and pictures around them: Persian, Hindi, 👩‍💻
+_FIRST_JOINED = "\u0590"  # Latin, Greek and Cyrillic letters are not joined: a joiner among them only hides
 _PATCHED = regex(r"(?m)^(?:\*\*\* (?:Update|Add) File:|\+\+\+ (?:b/)?) *([^\s].*?)\s*$")
 
 
 def visible(text: str) -> str:
-    """The text with control characters made visible."""
+    """The text with control characters made visible, and joiners that join nothing."""
     if text.isprintable():
         return text
-    return "".join(c if c in _KEPT or c.isprintable() else _shown(c) for c in text.replace("\r\n", "\n"))
+    shown: list[str] = []
+    before = ""
+    for char in text.replace("\r\n", "\n"):
+        kept = char in _KEPT or char.isprintable() or (char in JOINERS and _joins(before))
+        shown.append(char if kept else _shown(char))
+        before = char
+    return "".join(shown)
+
+
+def _joins(before: str) -> bool:
+    return before >= _FIRST_JOINED and before.isprintable()
 
 
 def on_one_line(text: str) -> str:

@@ -13,7 +13,8 @@ NARROW = 80  # columns below which the compact form is used
 PAUSED = "‖"
 CRITICAL = frozenset({WorkMode.REVIEW, WorkMode.REPAIR})
 
-_CONTROL_LETTER = {"manual": "M", "assisted": "S", "autonomous": "A"}
+# A first letter is one value's alone, on whatever dial: those that would share one have two.
+_TWO_LETTERS = {"assisted": "As", "research": "Rs"}
 
 # Colour roles; a surface maps a role to what its terminal or page can show.
 ROLES: dict[str, str] = {
@@ -45,18 +46,21 @@ def full(axes: Axes, *, paused: bool = False) -> str:
 
 
 def compact(axes: Axes, *, paused: bool = False) -> str:
-    letters = (
-        axes.work_mode[0],
-        _CONTROL_LETTER[axes.run_control],
-        axes.permission_profile[0],
-        axes.model_mode[0],
-    )
-    return "".join(f"[{letter.upper()}]" for letter in letters) + (PAUSED if paused else "")
+    return "".join(boxes(axes)) + (PAUSED if paused else "")
+
+
+def boxes(axes: Axes) -> list[str]:
+    """The parts of the compact form, one for each dial."""
+    return [f"[{_short(word)}]" for word in labels(axes)]
+
+
+def _short(word: str) -> str:
+    return _TWO_LETTERS.get(word, word[0].upper())
 
 
 def title(axes: Axes, project: str, *, paused: bool = False) -> str:
     """What the terminal's title says."""
-    words = (axes.work_mode, _CONTROL_LETTER[axes.run_control], axes.permission_profile, axes.model_mode)
+    words = (axes.work_mode, _short(axes.run_control), axes.permission_profile, axes.model_mode)
     return f"Quintet[{'|'.join(words)}]{PAUSED if paused else ''} {' '.join(project.split())}"
 
 
@@ -67,17 +71,14 @@ def lines(axes: Axes, width: int, *, paused: bool = False) -> list[str]:
         return [whole] if len(whole) <= width else _wrapped(axes, width, paused)
     if width >= NARROW and len(whole) <= width:
         return [whole]
-    return _folded(compact(axes, paused=paused), max(width, 1))
+    return _folded([*boxes(axes), *([PAUSED] if paused else [])], max(width, 1))
 
 
-def _folded(small: str, width: int) -> list[str]:
-    if len(small) <= width:
-        return [small]
-    boxes = small.replace("][", "]\0[").replace(f"]{PAUSED}", f"]\0{PAUSED}").split("\0")
-    if width < 3:
-        boxes = [box.strip("[]") for box in boxes]
-    out = [boxes[0]]
-    for box in boxes[1:]:
+def _folded(parts: list[str], width: int) -> list[str]:
+    if max(map(len, parts)) > width:
+        parts = [part.strip("[]")[:width] for part in parts]
+    out = [parts[0]]
+    for box in parts[1:]:
         if len(out[-1]) + len(box) <= width:
             out[-1] += box
         else:

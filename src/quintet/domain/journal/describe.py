@@ -10,6 +10,7 @@ from quintet.domain.base.errors import ModelContextOverflow
 from quintet.domain.base.safe_text import brief, exactly, on_one_line, visible
 from quintet.domain.base.wording import counted, first_line
 from quintet.domain.dials import badge
+from quintet.domain.edits.numbered_diff import numbered_files
 from quintet.domain.journal import describe_cycle as cycle_words
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.reasons import Refuser, refusal_of, refuser_of
@@ -110,10 +111,9 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"{e.error.code}: {e.error.message}{again}", "warning" if again else "error")]
         case p.QuestionAnswered() as e if e.by != "user":
             return [Line(f"question closed: {e.by}", "dim")]
-        case p.InputsHeld(submissions=held):
-            return [
-                Line(f"held     {counted(len(held), 'queued input')}; /resume begins them, /queued shows them", "dim")
-            ]
+        case p.InputsHeld(submissions=held) as e:
+            first = ", /resume first goes on with what was interrupted" if e.reason == EndStatus.INTERRUPTED else ""
+            return [Line(f"held     {counted(len(held), 'queued input')}; /queued run begins them{first}", "dim")]
         case p.RunPaused() | p.RunResumed():
             return []
         case p.TurnFinished() as e if e.status != EndStatus.DONE and not e.cycle:
@@ -235,8 +235,8 @@ def _finished(event: p.ToolFinished) -> list[Line]:
     if event.status is CallStatus.DENIED:
         return [Line(f"  {event.content}", "warning")] if refuser_of(event.content) is Refuser.USER else []
     took = f" · {event.seconds:.1f} s" if event.seconds >= 0.1 else ""
-    if event.status is CallStatus.INTERRUPTED:
-        return [Line(f"  {event.content}{took}", "warning")]
+    if event.status is CallStatus.INTERRUPTED:  # the end of the turn says that it was
+        return [Line(f"  {event.content.removeprefix('interrupted, ')}{took}", "warning")]
     role = "error" if event.status is CallStatus.ERROR else "dim"
     head = Line(f"  {event.summary or event.status}{took}", role)
     if event.changed:
@@ -266,7 +266,7 @@ def _todo(event: p.TodoMoved) -> list[Line]:
 
 
 def diff_lines(diff: str) -> list[Line]:
-    body = [line for line in diff.splitlines() if not line.startswith(("--- ", "+++ "))]
+    body = numbered_files(diff)
     shown = [Line(f"    {line}", DIFF_ROLES.get(line[:1], "")) for line in body[:MOST_LINES]]
     more = [Line(f"    … {len(body) - MOST_LINES} more lines", "dim")] if len(body) > MOST_LINES else []
     return shown + more

@@ -46,8 +46,8 @@ class KeySettings(Struct, frozen=True, forbid_unknown_fields=True):
     copy: Annotated[str, setting("copy what is selected, or else the last answer")] = "ctrl+shift+c,f9"
     line_up: Annotated[str, setting("scroll up a line")] = "ctrl+up"
     line_down: Annotated[str, setting("scroll down a line")] = "ctrl+down"
-    page_up: Annotated[str, setting("scroll up ten lines")] = "pageup"
-    page_down: Annotated[str, setting("scroll down ten lines")] = "pagedown"
+    page_up: Annotated[str, setting("scroll up a page")] = "pageup"
+    page_down: Annotated[str, setting("scroll down a page")] = "pagedown"
     first_line: Annotated[str, setting("scroll to the beginning")] = "ctrl+home"
     last_line: Annotated[str, setting("scroll to the end, and follow")] = "ctrl+end"
 

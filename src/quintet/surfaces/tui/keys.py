@@ -44,7 +44,7 @@ from quintet.surfaces.tui.context import TuiContext
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 from quintet.surfaces.tui.transcript.find_bar import FindBar
-from quintet.surfaces.tui.transcript.scrollback import PAGE, Scrollback
+from quintet.surfaces.tui.transcript.scrollback import Scrollback
 from quintet.surfaces.tui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -364,10 +364,12 @@ class KeyedUi(App[int]):
         self.query_one(Scrollback).scroll_by(1)
 
     def do_page_up(self) -> None:
-        self.query_one(Scrollback).scroll_by(-PAGE)
+        view = self.query_one(Scrollback)
+        view.scroll_by(-view.page)
 
     def do_page_down(self) -> None:
-        self.query_one(Scrollback).scroll_by(PAGE)
+        view = self.query_one(Scrollback)
+        view.scroll_by(view.page)
 
     def do_first_line(self) -> None:
         self.query_one(Scrollback).move_to(0)

@@ -224,3 +224,24 @@ def test_the_first_start_in_a_folder_with_settings_of_its_own_asks_for_trust(
 
     question = f"{repo} has settings of its own."
     watch(repo, script, trust=TrustQuestion(question, (), (), answers.append), first_keys=(question, key))
+
+
+def test_details_are_offered_where_there_are_some(repo: Path) -> None:
+    choices = (p.Choice("y", "yes"), p.Choice("n", "no"))
+    short = p.QuestionAsked(question="q1", kind="approve", text="Begin task-001?", choices=choices)
+    lines = tuple(f"line {number}" for number in range(40))
+    long = p.QuestionAsked(question="q2", kind="approve", text="Begin task-002?", choices=choices, detail=lines)
+
+    async def script(person: Person) -> None:
+        person.question.ask(short, ())
+        await person.settles()
+        await person.sees("Begin task-001?", "[y] yes")
+        assert "[d]" not in person.text
+        person.question.ask(long, ())
+        await person.sees("Begin task-002?", "[d] details")
+        person.question.focus()
+        person.question._since = 0.0
+        await person.press("d")
+        await person.sees("[d] fewer details")
+
+    watch(repo, script)

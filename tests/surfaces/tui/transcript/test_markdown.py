@@ -140,3 +140,19 @@ def test_escape_sequences_and_bytes_that_are_no_text_are_shown() -> None:
 
 def test_a_very_long_line_is_cut_and_says_so() -> None:
     assert clean("x" * 1_000_000).endswith(f"x … {1_000_000 - MOST_CHARACTERS} more characters")
+
+
+def test_columns_stand_as_their_table_says() -> None:
+    page = "| n | name | kind | left |\n| ---: | :---: | --- | :--- |\n| 7 | abc | x | yes |\n| 1234 | a | longer | n |"
+    assert shown(page, 60) == [
+        "   n │ name │ kind   │ left",
+        "─────┼──────┼────────┼─────",
+        "   7 │ abc  │ x      │ yes",
+        "1234 │  a   │ longer │ n",
+    ]
+
+
+def test_letters_that_are_joined_are_shown_joined() -> None:
+    assert shown("\U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e") == [
+        "\U0001f469\u200d\U0001f4bb \u0645\u06cc\u200c\u062e"
+    ]

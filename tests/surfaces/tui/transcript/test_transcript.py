@@ -4,6 +4,9 @@ import asyncio
 import math
 from pathlib import Path
 
+from msgspec import structs
+from textual.events import MouseScrollDown, MouseScrollUp
+
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.dials.transitions import Actor, Scope
 from quintet.domain.journal import protocol as p
@@ -55,9 +58,25 @@ def test_a_call_is_one_row_until_it_is_opened_and_an_error_shows_its_end() -> No
     block.finish(CallStatus.ERROR, "\n".join(f"e{n}" for n in range(20)), "exit 1", 1.25, diff=False)
     rows = [plain(row).strip() for row in block.rows(80)]
     assert rows[0].endswith("exit 1, 1.2 s")
-    assert rows[1:] == [f"e{n}" for n in range(14, 20)]
+    assert rows[1] == "… 14 more lines above · click, or Tab and Enter"
+    assert rows[2:] == [f"e{n}" for n in range(14, 20)]
     block.toggle()
     assert [plain(row).strip() for row in block.rows(80)][-20:] == [f"e{n}" for n in range(20)]
+
+
+def test_the_first_lines_that_a_command_printed_are_shown_with_how_many_more_there_are() -> None:
+    started = p.ToolStarted(call="c", turn="t", tool="bash", arguments='{"command": "make"}')
+
+    def printed(lines: int, tool: str = "bash") -> list[str]:
+        content = "".join(f"o{n}\n" for n in range(lines)) + "exit 0"
+        ended = p.ToolFinished(call="c", tool=tool, status=CallStatus.OK, content=content, summary="exit 0")
+        return [row.strip() for row in told(structs.replace(started, tool=tool), ended)]
+
+    head = "▸ bash make  exit 0"
+    assert printed(0) == [head]
+    assert printed(6) == [head, *(f"o{n}" for n in range(6))]
+    assert printed(20) == [head, *(f"o{n}" for n in range(5)), "… 15 more lines · click, or Tab and Enter"]
+    assert len(printed(20, "Read")) == 1
 
 
 def test_output_of_a_call_that_runs_is_shown_at_its_end() -> None:
@@ -81,7 +100,7 @@ VERIFIED = p.TaskVerified(run="r", task="t-1", title="docs", passed=True, by="na
 def test_the_calls_of_a_unit_are_one_row_when_it_is_verified_and_open_again() -> None:
     heading, *rows = told(*UNIT)
     assert heading == "  unit 1/2 docs"
-    assert rows == ["  ▸ Read a.py  1 line", "  Now the tests.", "  ▸ bash pytest -q  12 passed, 1.4 s"]
+    assert rows == ["  ▸ Read a.py  1 line", "  Now the tests.", "  ▸ bash pytest -q  12 passed, 1.4 s", "    ok"]
     assert told(*UNIT, VERIFIED) == [
         heading,
         "  ▸ Read a.py (1 line) · bash pytest -q (12 passed, 1.4 s)",
@@ -130,7 +149,11 @@ def test_a_shell_line_shows_what_was_printed_as_it_was_and_once() -> None:
 
 
 def test_an_interrupted_turn_says_so_once() -> None:
-    assert told(p.TurnFinished(turn="t", status="interrupted", reason="interrupted")) == ["  interrupted"]
+    ended = p.TurnFinished(turn="t", status="interrupted", reason="interrupted")
+    assert told(ended) == ["  interrupted"]
+    started = p.ToolStarted(call="c", turn="t", tool="bash", arguments='{"command": "make"}')
+    cut = p.ToolFinished(call="c", tool="bash", status=CallStatus.INTERRUPTED, content="interrupted, who knows")
+    assert told(started, cut, ended) == ["  ▸ bash make  cut short", "  interrupted"]
 
 
 def test_a_countdown_is_one_line_and_gone_with_the_next_word() -> None:
@@ -162,7 +185,7 @@ def test_it_follows_the_end_and_stays_where_you_scroll(repo: Path) -> None:
         await person.press("pageup")
         top = view.scroll_offset.y
         await person.sees("↓")
-        assert top == view.max_scroll_y - 10
+        assert top == view.max_scroll_y - (view.size.height - 1)
         await person.press("ctrl+up")
         assert view.scroll_offset.y == top - 1
         await person.press("ctrl+down")
@@ -179,6 +202,45 @@ def test_it_follows_the_end_and_stays_where_you_scroll(repo: Path) -> None:
         assert view.following
 
     watch(repo, script, model=model)
+
+
+async def at_end(person: Person, *, ends: bool) -> None:
+    """Until the status line says whether the view is at its end."""
+    await person.wait(lambda: ("↓" not in person.status) is ends, f"at the end: {ends}")
+    assert (person.scrollback.scroll_offset.y >= person.scrollback.max_scroll_y) is ends
+    assert person.scrollback.following is ends
+
+
+def test_the_mark_of_a_view_that_is_scrolled_up_is_true_however_it_was_moved(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        view = person.scrollback
+        await person.type("count")
+        await person.sees("line 199")
+        await person.rests()
+        await person.press("ctrl+home")
+        await at_end(person, ends=False)
+        await person.press("ctrl+end")
+        await at_end(person, ends=True)
+        await person.pilot._post_mouse_events([MouseScrollUp], "#scrollback")
+        await at_end(person, ends=False)
+        for _ in range(3):
+            await person.pilot._post_mouse_events([MouseScrollDown], "#scrollback")
+        await at_end(person, ends=True)
+        await person.press("pageup")
+        await at_end(person, ends=False)
+        await person.press("pagedown")
+        await at_end(person, ends=True)
+        view.focus()
+        await person.press("home")
+        await at_end(person, ends=False)
+        await person.press("end")
+        await at_end(person, ends=True)
+        await person.press("ctrl+up")
+        await at_end(person, ends=False)
+        await person.pilot.resize_terminal(100, 260)  # all of it is in view
+        await at_end(person, ends=True)
+
+    watch(repo, script, LONG)
 
 
 def test_resizing_while_it_streams_wraps_anew_and_loses_nothing(repo: Path) -> None:
@@ -363,3 +425,15 @@ def test_a_broken_stream_leaves_the_screen_whole(repo: Path) -> None:
 def test_folded_text_is_not_laid_out_until_it_is_opened() -> None:
     block = FoldedBlock("reasoning", "x\n" * 100_000)
     assert len(block.rows(80)) == 1
+
+
+def test_a_transition_stands_under_its_command_also_one_that_waits_or_is_dropped() -> None:
+    ids = {"transition": "x", "actor": Actor.USER, "scope": Scope.AFTER_CURRENT_UNIT}
+    waits = p.TransitionPending(change=AxesChange(), reason="/mode", axes=INTERACTIVE, **ids)  # type: ignore[arg-type]
+    said = p.CommandRan(submission="s", line="/mode build after-current-unit", text="\nlater", data={"pending": "x"})
+    rows = [row.strip()[:10] for row in told(waits, said)]
+    assert rows == ["› /mode bu", "waits    c", "later"]
+    dropped = p.TransitionDropped(transition="x", reason="/stop")
+    held = p.InputsHeld(submissions=("s",), reason="/stop")
+    ran = p.CommandRan(submission="t", line="/stop", text="stopped")
+    assert [row.strip()[:7] for row in told(dropped, held, ran)] == ["› /stop", "dropped", "held   ", "stopped"]

@@ -112,8 +112,10 @@ class HeaderLine(Widget):
             if at >= 0:
                 text.stylize(self._role(word), at, at + len(word))
         if line.startswith("["):  # compact: a letter for each
-            for place, word in enumerate(badge.labels(self.axes)):
-                text.stylize(self._role(word), place * 3, place * 3 + 3)
+            for word, box in zip(badge.labels(self.axes), badge.boxes(self.axes), strict=True):
+                at = line.find(box)
+                if at >= 0:
+                    text.stylize(self._role(word), at, at + len(box))
         return text
 
     def _role(self, word: str) -> Style:

@@ -67,6 +67,7 @@ class QuestionPanel(Vertical, can_focus=True):
         self.asked: p.QuestionAsked | None = None
         self._decided: Sequence[p.CallDecided] = ()
         self._whole = False
+        self._more = True  # whether there are details that are not in view
         self._chosen = -1  # none, so that Enter alone answers nothing
         self._since = 0.0
 
@@ -102,13 +103,16 @@ class QuestionPanel(Vertical, can_focus=True):
         self.border_title = Text(clean(exactly(self.asked.text.partition("\n")[0])), style(self.theme_name, "bold"))
         own, rest = self._lines()
         width = max(self.content_size.width, 1)
+        self._more = True
         choices = self._choices(width)
         most = max((self.screen.size.height - HEAD_ROWS) * 7 // 10 - len(choices) - BORDERS, LEAST_ROWS)
         rows = self._own_rows(own, width, most - LEAST_ROWS - 1)
+        cut = rows != [row for line in own for row in wrapped(line, width)]
         least = LEAST_ROWS if len(rows) + LEAST_ROWS < most else 1
         room, hidden = max(min(FEW_LINES, most - 1) - len(rows), least), 0
         for number, line in enumerate(rest):
             made = self._rows(line, width, room)
+            cut = cut or made != wrapped(line, width)
             if not self._whole and room < len(made):
                 hidden = len(rest) - number
                 break
@@ -117,6 +121,9 @@ class QuestionPanel(Vertical, can_focus=True):
         if hidden:
             more = "[d] shows them" if self._approval else "Space shows them"
             rows.append(((f"… {hidden} more lines · {more}", "dim"),))
+        self._more = self._whole or cut or hidden > 0 or bool(self._decided)
+        if not self._more:
+            choices = self._choices(width)
         detail = self.query_one("#detail", Static)
         detail.display = bool(rows)
         detail.styles.max_height = most  # so that the choices stay visible
@@ -135,7 +142,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def _rows(self, line: tuple[str, str], width: int, most: int) -> list[Row]:
         """A line as rows, the later ones behind its label; until all is wanted, not more than `most` of them."""
         label = _LABEL.match(line[0])
-        made = wrap([line], width, " " * (label.end() if label else 0))
+        made = wrapped(line, width)
         if self._whole or len(made) <= max(most, 1):
             return made
         cut: Row = ((f"{' ' * (label.end() if label else 0)}…", line[1]),)
@@ -168,7 +175,7 @@ class QuestionPanel(Vertical, can_focus=True):
         keys = [key for key, _ in choices]
         if self._approval and NO in keys and FEEDBACK not in keys:  # one that an older version asked
             choices.append((FEEDBACK, "no, with feedback"))
-        if self._approval:
+        if self._approval and self._more:
             choices.append(("d", "fewer details" if self._whole else "details"))
         items: list[list[Span]] = []
         for number, (key, label) in enumerate(choices):
@@ -213,7 +220,7 @@ class QuestionPanel(Vertical, can_focus=True):
             self.draw()
         elif key in {choice.key for choice in self.asked.choices}:
             self._answer(key)
-        elif key == " " or (self._approval and key == "d"):
+        elif self._more and (key == " " or (self._approval and key == "d")):
             self._whole = not self._whole
             self.draw()
         else:
@@ -251,3 +258,9 @@ class QuestionPanel(Vertical, can_focus=True):
     def _answer(self, choice: str, note: str = "") -> None:
         if self.asked:
             self.post_message(self.Answered(self.asked.question, choice, note))
+
+
+def wrapped(line: tuple[str, str], width: int) -> list[Row]:
+    """A line as rows, the later ones behind its label."""
+    label = _LABEL.match(line[0])
+    return wrap([line], width, " " * (label.end() if label else 0))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from rich.cells import cell_len
 
 from quintet.domain.base.wording import counted
+from quintet.domain.edits.numbered_diff import numbered_files
 from quintet.domain.journal.describe import Line
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.surfaces.tui.transcript.markdown import MarkdownLines
@@ -21,6 +22,9 @@ MOST_LINES = 400  # of one call's output
 MOST_DIFF = 40  # lines of a change that are shown without being asked for
 MOST_BRIEF = 32  # cells of what a call is about, where several share a row
 ERROR_LINES = 6
+FIRST_LINES = 5  # of what a command printed, shown without being asked for
+COMMAND = "bash"
+OPENS = "click, or Tab and Enter"
 PROGRESS_LINES = 5
 _DIFF = {"+": "success", "-": "error", "@": "info"}
 _STATUS_ROLES = {
@@ -187,7 +191,8 @@ class CallBlock(Block):
     def finish(self, status: CallStatus, content: str, summary: str, seconds: float, *, diff: bool) -> None:
         self.status, self.content, self._diff = status, content, diff
         took = f"{seconds:.1f} s" if seconds >= 0.1 else ""
-        said = clean(summary) or ("" if status is CallStatus.OK else str(status))
+        unsaid = {CallStatus.OK: "", CallStatus.INTERRUPTED: "cut short"}  # the turn's end says interrupted
+        said = clean(summary) or unsaid.get(status, str(status))
         self._summary = ", ".join(filter(None, (said, took)))
         self.folded = not (diff and len(self._body()) <= MOST_DIFF)
         self._progress = []
@@ -222,22 +227,38 @@ class CallBlock(Block):
             return [row for line in self._progress for row in wrap([(f"    {line}", "dim")], width, "    ")]
         body = self._body()
         if self.folded:
-            if self.status is not CallStatus.ERROR:
-                return []
-            body = body[-ERROR_LINES:]
+            return self._part(body, width)
         role = "error" if self.status is CallStatus.ERROR else self._plain
         rows: list[Row] = []
         for line in body[:MOST_LINES]:
-            rows += wrap([(f"    {line}", _DIFF.get(line[:1], "dim") if self._diff else role)], width, "      ")
+            shade = _DIFF.get(line[:1], "dim") if self._diff else role
+            rows += wrap([(f"    {line}", shade)], width, "            " if self._diff else "      ")
         if len(body) > MOST_LINES:
             rows.append(((f"    … {len(body) - MOST_LINES} more lines", "dim"),))
         return rows
 
+    def _part(self, body: list[str], width: int) -> list[Row]:
+        """What is shown while it is folded: where an error ends, or how what a command printed begins."""
+        if self.status is CallStatus.ERROR:
+            hidden, body, role = len(body) - ERROR_LINES, body[-ERROR_LINES:], "error"
+        elif self.tool == COMMAND and self.status is CallStatus.OK and not self._diff:
+            most = FIRST_LINES if len(body) > FIRST_LINES + 1 else len(body)
+            hidden, body, role = len(body) - most, body[:most], "dim"
+        else:
+            return []
+        rows: list[Row] = [((fitted(f"    {line}", width), role),) for line in body]
+        if hidden > 0:
+            words = f"    … {counted(hidden, 'more line')} {'above ' if role == 'error' else ''}· {OPENS}"
+            rows.insert(0 if role == "error" else len(rows), ((fitted(words, width), "dim"),))
+        return rows
+
     def _body(self) -> list[str]:
+        if self._diff:
+            return [clean(line) for line in numbered_files(self.content.rstrip("\n"))]
         lines = lines_of(self.content.rstrip("\n")) if self.content else []
         if lines and lines[-1].startswith("exit ") and self._summary.startswith(lines[-1]):
             lines.pop()  # the first row says it
-        return [line for line in lines if not (self._diff and line.startswith(("--- ", "+++ ")))]
+        return lines
 
 
 class JoinedCallsBlock(Block):

@@ -192,6 +192,8 @@ class MarkdownLines:
         headed = len(lines) > 1 and bool(_DIVIDER.match(lines[1]))
         body = [row for number, row in enumerate(cells) if not (headed and number == 1)]
         columns = max(map(len, body))
+        sides = [_side(cell) for cell in cells[1]] if headed else []
+        sides += ["left"] * (columns - len(sides))
         shown = [[inline(cell) for cell in row] + [[("", "")]] * (columns - len(row)) for row in body]
         widths = [max(_cells(row[column]) for row in shown) for column in range(columns)]
         room = max(self._width - len(self._indent) - 3 * (columns - 1), columns * 3)
@@ -199,12 +201,12 @@ class MarkdownLines:
             widths[widths.index(max(widths))] -= 1
         rows: list[Row] = []
         for number, row in enumerate(shown):
-            rows.append(self._table_row(row, widths, "bold" if headed and not number else ""))
+            rows.append(self._table_row(row, widths, sides, "bold" if headed and not number else ""))
             if headed and not number:
                 rows.append(((self._indent, ""), ("─┼─".join("─" * width for width in widths), "dim")))
         return rows
 
-    def _table_row(self, row: list[list[Span]], widths: list[int], role: str) -> Row:
+    def _table_row(self, row: list[list[Span]], widths: list[int], sides: list[str], role: str) -> Row:
         spans: list[Span] = [(self._indent, "")]
         for column, (cell, width) in enumerate(zip(row, widths, strict=True)):
             if column:
@@ -213,10 +215,19 @@ class MarkdownLines:
             if used > width:
                 cell = [(fitted("".join(text for text, _ in cell), width), cell[0][1])]
                 used = _cells(cell)
+            before = {"left": 0, "right": width - used, "centre": (width - used) // 2}[sides[column]]
+            spans += [(" " * before, "")] if before else []
             spans += [(text, f"{own} {role}".strip()) for text, own in cell]
             if column < len(widths) - 1:
-                spans.append((" " * (width - used), ""))
+                spans.append((" " * (width - used - before), ""))
         return tuple(spans)
+
+
+def _side(divider: str) -> str:
+    """Where a column's cells stand, by its part of the line below the head: `---:` right, `:-:` in the middle."""
+    if not divider.endswith(":"):
+        return "left"
+    return "centre" if divider.startswith(":") else "right"
 
 
 def _cells(spans: list[Span]) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from rich.cells import cell_len, get_character_cell_size
 
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.base.safe_text import visible
+from quintet.domain.base.safe_text import JOINERS, visible
 
 Span = tuple[str, str]  # text, and its roles with spaces between
 Row = tuple[Span, ...]
@@ -26,7 +26,9 @@ def clean(text: str) -> str:
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:MOST_CHARACTERS]} … {len(text) - MOST_CHARACTERS} more characters"
     text = visible(text.expandtabs(TAB) if "\t" in text else text).replace("\n", "␊")
-    return text if text.isprintable() else "".join(c if c.isprintable() else " " for c in text)  # rare kinds of space
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in JOINERS else " " for c in text)  # rare kinds of space
 
 
 def lines_of(text: str) -> list[str]:

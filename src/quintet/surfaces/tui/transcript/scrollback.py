@@ -30,7 +30,6 @@ from quintet.surfaces.tui.transcript.transcript import Transcript
 MOST_ROWS = 5000
 SLACK = 500  # rows over that before the oldest are dropped, so that it is not done for each
 SECONDS = 0.05  # between two drawings of what streams
-PAGE = 10
 KEPT = 4096  # drawn lines
 MARGIN = 1
 
@@ -244,7 +243,7 @@ class Scrollback(ScrollView, can_focus=True):
         index = self._block_at(y)
         if index is not None and not self.screen.get_selected_text():
             block = self._blocks[index]
-            if block.foldable and self._is_head(y, block):
+            if block.foldable and (block.folded or self._is_head(y, block)):
                 self._at = block
                 self._toggle(index)
 
@@ -296,6 +295,11 @@ class Scrollback(ScrollView, can_focus=True):
             self.action_move(0)
 
     # ── scrolling
+
+    @property
+    def page(self) -> int:
+        """The rows that PageUp and PageDown move by: those in view but one, which shows where you are."""
+        return max(self.size.height - 1, 1)
 
     def scroll_by(self, rows: int) -> None:
         self.move_to(self.scroll_offset.y + rows)

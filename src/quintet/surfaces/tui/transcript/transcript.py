@@ -45,7 +45,7 @@ class Transcript:
         self._call: CallBlock | None = None  # the newest that has ended
         self._unit: list[CallBlock] = []  # the calls of the unit of a cycle
         self._ran = ""  # the newest command that is shown, by its submission
-        self._turned: Block | None = None  # what the newest transition said
+        self._of_command: list[Block] = []  # what the events said that a command wrote before it
         self._questions: dict[str, LinesBlock] = {}
         self._countdown: LinesBlock | None = None
         self._turn = TurnView()
@@ -105,9 +105,10 @@ class Transcript:
             case p.TaskVerified(passed=True):
                 self._join(self._unit)
                 self._describe(recorded)
-            case p.DialsTurned():
+            case p.DialsTurned() | p.TransitionPending() | p.TransitionDropped() | p.InputsHeld():
                 self._describe(recorded)
-                self._turned = self.blocks[-1]
+                if event.reason.startswith("/"):
+                    self._of_command.append(self.blocks[-1])
             case p.ModelReplied():
                 self._replied(event)
             case p.ToolStarted() if event.tool not in QUIET:
@@ -198,10 +199,13 @@ class Transcript:
         lines = describe(recorded)
         if lines and (event.line.startswith("/") or "event" in event.data):  # a command, or an agent's
             self._ran = event.submission
-            turned = self.blocks.pop() if self.blocks and self.blocks[-1] is self._turned else None
+            caused: list[Block] = []
+            while self.blocks and self.blocks[-1] in self._of_command:
+                caused.insert(0, self.blocks.pop())
             self._add(PromptBlock(event.line, "dim"))
-            if turned:  # by this command
-                self._add(turned)
+            for block in caused:
+                self._add(block)
+        self._of_command = []
         self._lines(lines, "  ")
 
     def _join(self, calls: list[CallBlock]) -> None:
