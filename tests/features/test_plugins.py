@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -87,6 +89,14 @@ def test_it_is_listed_with_what_it_adds(environment: Environment, places: Path) 
     assert row["package"] == "quintet-weather 0.1.0" and not row["problem"]
     assert (row["tools"], row["slash"], row["settings"]) == (["weather_of"], ["/weather"], ["[weather]"])
     assert row["checks"] == ["file_is_there"]
+
+
+def test_the_page_shows_what_is_printed(environment: Environment, places: Path) -> None:
+    page = (EXAMPLE.parents[1] / "docs/howto/write-a-plugin.md").read_text()
+    (block,) = re.findall(r"^```text\n(\$ quintet plugins.*?)^```", page, re.M | re.S)
+    for step in block.removeprefix("$ quintet ").split("\n$ quintet "):
+        command, _, shown = step.partition("\n")
+        assert environment.quintet(places, *shlex.split(command)).stdout.split() == shown.split()
 
 
 def test_its_tool_goes_through_the_gate(environment: Environment, places: Path) -> None:

@@ -21,7 +21,7 @@ from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
 from quintet.adapters.settings.trust import trust_of
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app import machine_parts as parts
-from quintet.app.tool_registry import BY_NAME
+from quintet.app.tool_registry import tools_for
 from quintet.cli.parsing import actions, dial_flags, lookup, make_parser, turned
 from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.base.wording import counted, did_you_mean
@@ -47,7 +47,7 @@ def specs_here(places: Places) -> dict[str, ToolSpec]:
     own = user_tools.load(places, trust_of(places.trust_file, places.root))
     for line in filter(None, (*own.warnings, own.held_back)):
         complain(line)
-    return {**BY_NAME, **own.specs}
+    return {**tools_for(config.load(places).settings), **own.specs}
 
 
 def named_tool(name: str, specs: dict[str, ToolSpec]) -> ToolSpec:
