@@ -7,9 +7,13 @@ import time
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
+from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.domain.ports.prompt import SessionChoice
 from quintet.domain.settings.screen import THEMES
+from quintet.domain.settings.settings import RoutingSettings, Settings
 from quintet.domain.tasks.board import OtherSession, UnderWay
 from quintet.domain.tasks.task import Intent, Task, TaskStatus, TaskText
 from quintet.surfaces.tui.chrome.status_line import StatusLine
@@ -77,6 +81,34 @@ def test_the_first_time_it_says_what_works_without_a_model(repo: Path) -> None:
 
     found = ["OPENROUTER_API_KEY is set", "codex on PATH"]
     watch(repo, script, size=(80, 16), first_time=lambda: True, found=lambda: found)
+
+
+SAID = SessionChoice(
+    "s1", "2026-11-16T14:02:00Z", "done", False, "", 3, "rename words to tokens, everywhere it is used, and more"
+)
+OLDER = SessionChoice("s2", "2026-11-15T09:30:00Z", "done", False, "", 1, "what does tally do?")
+EMPTY = SessionChoice("s0", "2026-11-17T09:30:00Z", "done", False, "", 0, "")
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_the_first_screen_helps_and_steps_aside_once_something_is_said(repo: Path, width: int) -> None:
+    sources = structs.replace(at_hand(str(repo)), sessions=lambda: [EMPTY, SAID, OLDER], setup=None)
+
+    async def script(person: Person) -> None:
+        await person.sees("Begin", "Shift+Tab mode", "Alt+L", "rename words", "Alt+S", "what does tally do?")
+        await person.drawn()
+        assert "No model" not in person.text
+        person.looks_like(f"first-{width}")
+        await person.press("f6")
+        await person.sees("smart → deep")
+        assert "Begin" in person.text
+        await person.type("hello")
+        await person.sees("Good morning")
+        await person.rests()
+        assert "Begin" not in "".join(person.transcript)
+
+    own = Settings(routing=RoutingSettings(smart="claude"))
+    watch(repo, script, "Good morning", size=(width, 16), own=own, at_hand=sources)
 
 
 def worn(person: Person, words: str) -> str:

@@ -36,6 +36,7 @@ class KeySettings(Struct, frozen=True, forbid_unknown_fields=True):
     settings: Annotated[str, setting("every setting, and a change of your own")] = "ctrl+s,f11"
     models: Annotated[str, setting("choose the model of this session")] = "alt+m"
     sessions: Annotated[str, setting("go on with another session, or in a copy of one")] = "alt+s"
+    last_session: Annotated[str, setting("go on with the newest other session")] = "alt+l"
     agents: Annotated[str, setting("enter an agent, or leave it")] = "alt+a"
     editor: Annotated[str, setting("edit the prompt in $VISUAL or $EDITOR")] = "ctrl+g"
     rewind: Annotated[str, setting("go back to before a turn, with a look at what that does")] = "alt+r"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
@@ -20,12 +19,12 @@ from textual.events import Key
 from quintet.domain.base.errors import OwnerGone, QuintetError
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import Line
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.settings.screen import taken_twice
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.chrome import host_terminal as host
+from quintet.surfaces.tui.chrome.first_screen import first_screen
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import TuiContext
@@ -39,7 +38,6 @@ from quintet.surfaces.tui.transcript.scrollback import Scrollback
 from quintet.surfaces.tui.transcript.transcript import Transcript
 
 EVENTS_AT_ONCE = 300  # events applied before the event loop runs other tasks
-OFFLINE = "rename, replace, find, summarise, test, lint, move files and use git"
 
 
 async def run(context: TuiContext) -> int:
@@ -124,13 +122,14 @@ class TerminalUi(KeyedUi):
             await self.dialogs.first_model(setup, offers)
 
     async def _welcome(self) -> None:
-        """Without a model, say so once, with what was found on this machine and what works without one."""
+        """The first screen of a new session; what was found on this machine, the first time only."""
         new = self.session and self.session.owned_here and not self.session.state.turns.count
-        if new and self.context.settings.routing.smart == "builtin":
-            first = self.context.first_time()
-            found = await asyncio.to_thread(self.context.found) if first else []
-            keys = {name: keys for name, keys, _ in self.key_list()}
-            self.transcript.note(*welcome(found, keys.get("tour", ""), keys.get("models", ""), first_time=first))
+        if new:
+            model = self.context.settings.routing.smart != "builtin"
+            first = not model and self.context.first_time()
+            found = await asyncio.to_thread(self.context.found) if first else None
+            keys = {name: anywhere(keys.split(", ")) for name, keys, _ in self.key_list()}
+            self.transcript.greet(*first_screen(keys, await self.other_sessions(), model=model, found=found))
             self.query_one(Scrollback).follow_transcript()
         await self.look_at_board()
 
@@ -360,21 +359,9 @@ def local_time(at: str) -> str:
     return datetime.fromisoformat(at.replace("Z", "+00:00")).astimezone().strftime("%H:%M")
 
 
-def welcome(found: Sequence[str], tour: str, models: str, *, first_time: bool) -> list[Line]:
-    """What is said where no model is configured: all of it the first time, one line after that."""
-    connect = models or "/model"
-    if not first_time:
-        return [Line(f"  offline rules: no model is configured · {connect} connects one", "dim")]
-    here = ", ".join(found) if found else "no API key, no local server, no AI CLI"
-    lines = [
-        Line("  No model is configured.", "warning"),
-        Line(f"  Found here: {here}."),
-        Line(f"  Without one, the offline rules can {OFFLINE}."),
-        Line(f"  {connect:<21} connects a model", "dim"),
-    ]
-    if tour:
-        lines.append(Line(f"  {tour:<21} a minute's tour on a small repository", "dim"))
-    return [*lines, Line("  ?                     every key", "dim")]
+def anywhere(keys: list[str]) -> str:
+    """Of an action's keys, the first that every terminal can tell apart."""
+    return next((key for key in keys if not key.startswith("Ctrl+Shift")), keys[0])
 
 
 def unclear_choice(ran: p.CommandRan) -> tuple[str, list[tuple[str, str]]] | None:

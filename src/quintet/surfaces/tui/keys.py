@@ -31,6 +31,7 @@ from quintet.domain.journal.describe import Line
 from quintet.domain.journal.session_summary import summarise
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.answers import NO
+from quintet.domain.ports.prompt import SessionChoice
 from quintet.domain.settings.screen import THEMES, keys_of, spelled
 from quintet.domain.settings.tables import Tables
 from quintet.domain.tasks import board
@@ -321,6 +322,19 @@ class KeyedUi(App[int]):
 
     def do_sessions(self) -> None:
         self.run_worker(self.dialogs.session())
+
+    async def do_last_session(self) -> None:
+        if others := await self.other_sessions():
+            self.run_worker(self.dialogs.switch_session(others[0].id))
+        else:
+            self.query_one(StatusLine).say("no other session in this project yet")
+
+    async def other_sessions(self) -> list[SessionChoice]:
+        """The sessions of the project in which something was said, newest first, without this one."""
+        at_hand, here = self.context.at_hand, self.session.id if self.session else ""
+        if at_hand is None:
+            return []
+        return [one for one in await asyncio.to_thread(at_hand.sessions) if one.turns and one.id != here]
 
     def do_agents(self) -> None:
         self.run_worker(self.dialogs.agent())

@@ -266,6 +266,18 @@ def test_another_session_is_gone_on_with_and_a_copy_of_one(repo: Path) -> None:
     look(repo, script)
 
 
+def test_a_key_goes_on_with_the_newest_other_session(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.press("alt+l")
+        await person.sees("no other session in this project yet")
+        other = await another(repo, "an earlier request")
+        await person.press("alt+l")
+        await person.wait(lambda: person.ui.session and person.ui.session.id == other, "the other session")
+        await person.sees("an earlier request")
+
+    look(repo, script)
+
+
 def test_the_commands_for_sessions_open_the_picker_and_another_session(repo: Path) -> None:
     async def script(person: Person) -> None:
         other = await another(repo, "an earlier request")

@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import structs
 from textual.events import MouseScrollDown, MouseScrollUp
 
+from quintet.domain.agents.run import RunMetadata, RunPhase
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.dials.transitions import Actor, Scope
 from quintet.domain.journal import protocol as p
@@ -437,3 +438,10 @@ def test_a_transition_stands_under_its_command_also_one_that_waits_or_is_dropped
     held = p.InputsHeld(submissions=("s",), reason="/stop")
     ran = p.CommandRan(submission="t", line="/stop", text="stopped")
     assert [row.strip()[:7] for row in told(dropped, held, ran)] == ["› /stop", "dropped", "held   ", "stopped"]
+
+
+def test_a_run_stands_under_what_began_it() -> None:
+    run = RunMetadata("run-1", "", "", "cycle", "", RunPhase.RUNNING, "", "")
+    hands = {"planner": "native", "executor": "native", "verifier": "native"}
+    began = p.CycleBegan(run="run-1", submission="s", text="do it", **hands)  # type: ignore[arg-type]
+    assert told(p.RunStarted(run=run), began) == ["› do it", "  run      run-1 started: cycle"]

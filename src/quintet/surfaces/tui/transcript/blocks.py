@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from rich.cells import cell_len
 
+from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.wording import counted
 from quintet.domain.edits.numbered_diff import numbered_files
 from quintet.domain.journal.describe import Line
@@ -26,6 +27,7 @@ FIRST_LINES = 5  # of what a command printed, shown without being asked for
 COMMAND = "bash"
 OPENS = "click, or Tab and Enter"
 PROGRESS_LINES = 5
+_LABELLED = regex(r" *\S{1,10}  +(?=\S)")  # a word and a gap: the later rows of a long line stand behind it
 _DIFF = {"+": "success", "-": "error", "@": "info"}
 _STATUS_ROLES = {
     CallStatus.OK: "success",
@@ -98,8 +100,9 @@ class LinesBlock(Block):
         rows: list[Row] = []
         for line in self.lines:
             text = clean(self._indent + line.text)
-            lead = text[: len(text) - len(text.lstrip())]
-            rows += wrap([(text, line.role)], width, f"{lead}  ") if text else [()]
+            lead = _LABELLED.match(text)
+            hang = " " * lead.end() if lead else text[: len(text) - len(text.lstrip())] + "  "
+            rows += wrap([(text, line.role)], width, hang) if text else [()]
         return rows
 
 

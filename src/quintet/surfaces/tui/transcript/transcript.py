@@ -46,8 +46,10 @@ class Transcript:
         self._unit: list[CallBlock] = []  # the calls of the unit of a cycle
         self._ran = ""  # the newest command that is shown, by its submission
         self._of_command: list[Block] = []  # what the events said that a command wrote before it
+        self._began: list[Block] = []  # what the newest run said at its start, before what was asked for
         self._questions: dict[str, LinesBlock] = {}
         self._countdown: LinesBlock | None = None
+        self._greeting: LinesBlock | None = None
         self._turn = TurnView()
         self._without_repeats = RepeatFilter()
         self.answer = ""  # the newest whole answer, to be copied
@@ -85,6 +87,20 @@ class Transcript:
         """Add lines of the surface itself."""
         self._add(LinesBlock(lines))
 
+    def greet(self, *lines: Line) -> None:
+        """Lines of the surface that stand at the top until something is said; none if something was."""
+        if not any(isinstance(block, PromptBlock) for block in self.blocks):
+            self._greeting = LinesBlock(lines)
+            self._add(self._greeting)
+
+    def _step_aside(self) -> None:
+        greeting, self._greeting = self._greeting, None
+        if greeting in self.blocks:
+            self._touch(greeting)
+            self.blocks.remove(greeting)
+            if self.blocks:
+                self.blocks[0].spaced = False
+
     def _event(self, recorded: p.Recorded) -> None:
         recorded = self._without_repeats(recorded)
         event = recorded.event
@@ -96,7 +112,7 @@ class Transcript:
                     self._add(PromptBlock(event.text))
             case p.CycleBegan():
                 if event.text and event.submission != self._ran:
-                    self._add(PromptBlock(event.text))
+                    self._add_above(PromptBlock(event.text), self._began)
                 self._describe(recorded)
             case p.CycleMoved(phase=CyclePhase.EXECUTING):
                 self._unit = []
@@ -109,6 +125,9 @@ class Transcript:
                 self._describe(recorded)
                 if event.reason.startswith("/"):
                     self._of_command.append(self.blocks[-1])
+            case p.RunStarted():
+                self._describe(recorded)
+                self._began = [self.blocks[-1]]
             case p.ModelReplied():
                 self._replied(event)
             case p.ToolStarted() if event.tool not in QUIET:
@@ -199,12 +218,7 @@ class Transcript:
         lines = describe(recorded)
         if lines and (event.line.startswith("/") or "event" in event.data):  # a command, or an agent's
             self._ran = event.submission
-            caused: list[Block] = []
-            while self.blocks and self.blocks[-1] in self._of_command:
-                caused.insert(0, self.blocks.pop())
-            self._add(PromptBlock(event.line, "dim"))
-            for block in caused:
-                self._add(block)
+            self._add_above(PromptBlock(event.line, "dim"), self._of_command)
         self._of_command = []
         self._lines(lines, "  ")
 
@@ -271,12 +285,23 @@ class Transcript:
     # ── blocks
 
     def _add(self, block: Block) -> None:
+        if self._greeting and isinstance(block, PromptBlock):
+            self._step_aside()
         before = next((one for one in reversed(self.blocks) if not one.hidden), None)
         block.spaced = before is not None and (block.spaced or isinstance(before, PromptBlock | AnswerBlock))
         if isinstance(before, PromptBlock) and isinstance(block, LinesBlock):
             block.spaced = False
         self.blocks.append(block)
         self._touch(block)
+
+    def _add_above(self, prompt: PromptBlock, caused: list[Block]) -> None:
+        """What a person said, above what it has caused already."""
+        below: list[Block] = []
+        while self.blocks and self.blocks[-1] in caused:
+            self._touch(self.blocks[-1])
+            below.insert(0, self.blocks.pop())
+        for block in (prompt, *below):
+            self._add(block)
 
     def _touch(self, block: Block) -> None:
         for index in range(len(self.blocks) - 1, -1, -1):
