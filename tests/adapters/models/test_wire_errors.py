@@ -17,10 +17,11 @@ from quintet.adapters.models.chat_completions import ChatCompletions
 from quintet.adapters.models.gemini import GenerateContent
 from quintet.adapters.models.http_model import HttpModel
 from quintet.adapters.models.responses import Responses
-from quintet.domain.base.errors import ModelError
+from quintet.domain.base.errors import ModelBadResponse, ModelError
 from quintet.domain.base.redaction import forms
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import Message, Request, Role
+from quintet.domain.turn.reply_bounds import MOST_BYTES, MOST_CHARACTERS
 from tests.adapters.model_server import MODEL, ModelServer, Reply
 
 KEY = "sk-very-secret-key"
@@ -212,3 +213,22 @@ def test_google_says_how_long_to_wait_among_the_details() -> None:
     assert failure(GenerateContent, Reply(status=429, body=body, headers={"retry-after": "7"})).retry_after == 7.0
     listed = failure(GenerateContent, Reply(status=429, body=f"[{body}]"))
     assert (listed.code, listed.retry_after) == ("LLM_RATE_LIMITED", 34.5)
+
+
+@pytest.mark.parametrize("kind", [ChatCompletions, AnthropicMessages])
+def test_arguments_without_an_end_are_stopped_and_named(kind: type[HttpModel]) -> None:
+    call = {"id": "a", "name": "Write", "arguments": '{"content":"' + "x" * (MOST_CHARACTERS + 100)}
+    error = failure(kind, Reply(calls=[call], then="hang"))
+    assert isinstance(error, ModelBadResponse) and not error.retryable
+    assert error.message == (
+        "the arguments of the calls in the model's reply are longer than 2,000,000 characters; it was stopped"
+    )
+
+
+@pytest.mark.parametrize("kind", WIRES)
+def test_an_answer_of_too_many_bytes_is_stopped_though_it_says_nothing(kind: type[HttpModel]) -> None:
+    reply = kind(ModelSettings("http://127.0.0.1:1/v1", MODEL), "key", "local")._reply(Request(MODEL, ()))
+    chunk = b": keep-alive\n\n" * 70_000
+    with pytest.raises(ModelBadResponse, match="larger than 250,000,000 bytes; it was stopped"):
+        for _ in range(MOST_BYTES // len(chunk) + 1):
+            list(reply.feed(chunk))

@@ -12,7 +12,7 @@ from quintet.domain.base.errors import ModelAuthFailed, ModelHttpError, ModelRat
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.gate import Verdict
-from quintet.domain.turn.messages import EndPart, Finish, Message, Part, Request, Role, TextPart, Usage
+from quintet.domain.turn.messages import EndPart, Finish, Message, Part, Request, Role, TextPart, ThinkingPart, Usage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import BUILD, Driver, drive
@@ -278,6 +278,37 @@ def test_the_time_of_a_turn_ends_it_inside_a_step_and_is_named(repo: Path, model
 
     driver = drive(repo, script, model, settings={"limits.max_seconds": 0.8})
     assert last in driver.types()
+
+
+@pytest.mark.parametrize(
+    ("endless", "named"),
+    [
+        (TextPart("again "), "the text of the model's reply"),
+        (ThinkingPart("hm "), "the reasoning of the model's reply"),
+    ],
+)
+def test_a_reply_without_an_end_is_stopped_and_named(repo: Path, endless: Part, named: str) -> None:
+    class Endless(ScriptedModel):
+        closed = False
+
+        async def stream(self, request: Request) -> AsyncIterator[Part]:
+            try:
+                while True:
+                    await asyncio.sleep(0)
+                    yield type(endless)(endless.text * 5000)  # type: ignore[union-attr, call-arg]
+            finally:
+                self.closed = True
+
+    async def script(driver: Driver) -> None:
+        finished = await driver.turn("go")
+        assert (finished.status, finished.reason) == (
+            "failed",
+            f"{named} is longer than 2,000,000 characters; it was stopped",
+        )
+        assert model.closed
+
+    model = Endless([])
+    drive(repo, script, model)
 
 
 def test_no_wait_for_a_server_is_begun_that_the_time_of_the_turn_does_not_hold(repo: Path) -> None:

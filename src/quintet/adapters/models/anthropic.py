@@ -174,7 +174,9 @@ class _Reply(StreamedReply):
                 block.pieces.append(text)
                 yield messages.ThinkingPart(text)
             case "input_json_delta":
-                block.pieces.append(as_text(delta.get("partial_json")))
+                piece = as_text(delta.get("partial_json"))
+                self.bounds.add("arguments", len(piece))
+                block.pieces.append(piece)
             case "signature_delta":
                 block.signature.append(as_text(delta.get("signature")))
 

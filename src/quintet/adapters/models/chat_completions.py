@@ -127,6 +127,7 @@ class _Reply(StreamedReply):
             self._calls.append(call)
         call.id = call.id or identity
         call.name = call.name or name
+        self.bounds.add("arguments", len(text))
         call.arguments.append(text)
 
     def last(self) -> Iterator[Part]:

@@ -36,6 +36,7 @@ from quintet.domain.turn.messages import (
     ThinkingPart,
     Usage,
 )
+from quintet.domain.turn.reply_bounds import ReplyBounds
 
 ERROR_BODY_SECONDS = 5.0
 LAST_CHUNK_SECONDS = 0.2  # after the terminal marker, for the end of the body, so that the connection can be kept
@@ -177,8 +178,10 @@ class StreamedReply(ABC):
         self._plain = bytearray()  # an answer in one piece of JSON, from a server that does not stream
         self._sample = b""
         self._text, self._thinking = CharacterStream(), CharacterStream()
+        self.bounds = ReplyBounds()  # of what is kept until the end: calls, and all bytes
 
     def feed(self, data: bytes) -> Iterator[Part]:
+        self.bounds.add("bytes", len(data))
         self._sample = self._sample if len(self._sample) > 4000 else (self._sample + data).lstrip()
         if self._sample[:1] in (b"{", b"["):  # no line of an event stream begins so
             self._plain += data

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from typing import cast
 
 from quintet.domain.journal.recording import Digests, RequestDigest, part_of
 from quintet.domain.ports.ports import Model
@@ -45,12 +47,13 @@ class RecordedModel:
         recorder.add("ask", self._digests.asked(request))
         latest = -1  # what comes in right after another part of the reply has nothing to wait for
         try:
-            async for part in self._model.stream(request):
-                if recorder.count != latest:
-                    await recorder.settled()
-                self._write(part)
-                latest = recorder.count
-                yield part
+            async with aclosing(cast(AsyncGenerator[Part, None], self._model.stream(request))) as parts:
+                async for part in parts:
+                    if recorder.count != latest:
+                        await recorder.settled()
+                    self._write(part)
+                    latest = recorder.count
+                    yield part
             if recorder.count != latest:
                 await recorder.settled()
             recorder.add(OVER)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from typing import cast
 
 from quintet.domain.base.errors import ModelBadResponse
 from quintet.domain.journal.protocol import Signal, TextDelta, ThinkingDelta
@@ -12,12 +14,14 @@ from quintet.domain.turn.messages import (
     Finish,
     Original,
     OriginalPart,
+    Part,
     Request,
     TextPart,
     ThinkingPart,
     ToolCall,
     Usage,
 )
+from quintet.domain.turn.reply_bounds import ReplyBounds
 
 
 class Reply:
@@ -42,19 +46,25 @@ class Reply:
         return "".join(self._thinking)
 
     async def stream(self, model: Model, request: Request, step: str, signal: Callable[[Signal], None]) -> None:
-        async for part in model.stream(request):
-            match part:
-                case TextPart(text):
-                    self._text.append(text)
-                    signal(TextDelta(step=step, text=text))
-                case ThinkingPart(text):
-                    self._thinking.append(text)
-                    signal(ThinkingDelta(step=step, text=text))
-                case OriginalPart(original):
-                    self.original = original
-                case EndPart(finish, usage, cache_writes):
-                    self.finish, self.usage, self.cache_writes, self.ended = finish, usage, cache_writes, True
-                case _:
-                    self.calls.append(part.call)
+        bounds = ReplyBounds()
+        said = cast(AsyncGenerator[Part, None], model.stream(request))
+        async with aclosing(said) as parts:  # a reply that is stopped ends at once, and its connection with it
+            async for part in parts:
+                match part:
+                    case TextPart(text):
+                        self._text.append(text[: bounds.room("text")])  # what is kept does not depend on the pieces
+                        bounds.add("text", len(text))
+                        signal(TextDelta(step=step, text=text))
+                    case ThinkingPart(text):
+                        self._thinking.append(text[: bounds.room("reasoning")])
+                        bounds.add("reasoning", len(text))
+                        signal(ThinkingDelta(step=step, text=text))
+                    case OriginalPart(original):
+                        self.original = original
+                    case EndPart(finish, usage, cache_writes):
+                        self.finish, self.usage, self.cache_writes, self.ended = finish, usage, cache_writes, True
+                    case _:
+                        bounds.add("arguments", len(part.call.arguments))
+                        self.calls.append(part.call)
         if not self.ended:
             raise ModelBadResponse("the reply broke off before its end")
