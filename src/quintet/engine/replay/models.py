@@ -7,7 +7,16 @@ from collections.abc import AsyncIterator, Callable
 
 from quintet.domain.journal.recording import Digests, RequestDigest, part_of
 from quintet.domain.ports.ports import Model
-from quintet.domain.turn.messages import CallPart, EndPart, OriginalPart, Part, Request, TextPart, ThinkingPart
+from quintet.domain.turn.messages import (
+    CallBegunPart,
+    CallPart,
+    EndPart,
+    OriginalPart,
+    Part,
+    Request,
+    TextPart,
+    ThinkingPart,
+)
 from quintet.engine.replay.player import REPLY, Player, given
 from quintet.engine.replay.recorder import Recorder
 
@@ -46,6 +55,9 @@ class RecordedModel:
         latest = -1  # what comes in right after another part of the reply has nothing to wait for
         try:
             async for part in self._model.stream(request):
+                if isinstance(part, CallBegunPart):  # for the eye: no event comes of it
+                    yield part
+                    continue
                 if recorder.count != latest:
                     await recorder.settled()
                 self._write(part)

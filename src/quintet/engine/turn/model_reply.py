@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from quintet.domain.base.errors import ModelBadResponse
-from quintet.domain.journal.protocol import Signal, TextDelta, ThinkingDelta
+from quintet.domain.journal.protocol import CallStreams, Signal, TextDelta, ThinkingDelta
 from quintet.domain.ports.ports import Model
 from quintet.domain.turn.messages import (
+    CallBegunPart,
     EndPart,
     Finish,
     Original,
@@ -50,6 +51,8 @@ class Reply:
                 case ThinkingPart(text):
                     self._thinking.append(text)
                     signal(ThinkingDelta(step=step, text=text))
+                case CallBegunPart(place, tool, about):
+                    signal(CallStreams(step=step, place=place, tool=tool, about=about))
                 case OriginalPart(original):
                     self.original = original
                 case EndPart(finish, usage, cache_writes):
