@@ -354,6 +354,11 @@ def test_the_buffer_is_bounded_and_keeps_the_newest(repo: Path) -> None:
         rows = person.transcript
         assert len(rows) <= MOST_ROWS + SLACK
         assert "page 0 row 0" not in "\n".join(rows)
+        assert rows[0] == "… earlier rows are in the journal: /export writes all of it to a file"
+        await person.pilot.resize_terminal(90, 30)
+        await person.settles()
+        assert person.transcript[0] == rows[0]
+        rows = person.transcript
         assert rows[-1].strip() == "page 4 row 1499"
         await person.press("pageup")
         await person.sees("page 4 row 1470")

@@ -42,6 +42,7 @@ class _Reply:
 class Transcript:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
+        self.forgot = False  # what came first is not here any more
         self._changed: int | None = None
         self._replies: dict[str, _Reply] = {}
         self._calls: dict[str, CallBlock] = {}
@@ -64,6 +65,7 @@ class Transcript:
 
     def forget(self, count: int) -> None:
         """Drop the oldest blocks."""
+        self.forgot = True
         gone = set(map(id, self.blocks[:count]))
         del self.blocks[:count]
         self._calls = {name: block for name, block in self._calls.items() if id(block) not in gone}
