@@ -179,7 +179,7 @@ def test_s4_the_tour_plans_builds_and_verifies_and_says_what_to_type_next(quinte
         "build │ autonomous │ trusted │ smart",
         "accepted 3 tasks, by user",
         'returned create the file CHANGES.md with "slugify is to_slug now"',
-        "+def to_slug(title: str) -> str:",
+        "+  6  def to_slug(title: str) -> str:",
         'slugify is to_slug now" · attempt 2',
         'verified create the file CHANGES.md with "slugify is to_slug now"',
         "done     3 of 3 tasks done · 4 units",

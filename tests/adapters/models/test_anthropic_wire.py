@@ -17,6 +17,7 @@ from quintet.adapters.models.http_model import MessageCache
 from quintet.domain.base.errors import ModelAuthFailed, ModelBadResponse, ModelError, ModelHttpError, ModelRateLimited
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import (
+    CallBegunPart,
     CallPart,
     EndPart,
     Finish,
@@ -49,7 +50,8 @@ def model_of(server: ModelServer, **more: Any) -> AnthropicMessages:
 
 
 async def parts_from(model: AnthropicMessages, request: Request = ASKED) -> list[Part]:
-    return [part async for part in model.stream(request)]
+    """What a reply comes to; what is shown of calls meanwhile is apart."""
+    return [part async for part in model.stream(request) if not isinstance(part, CallBegunPart)]
 
 
 def exchange(reply: Reply, request: Request = ASKED, **more: Any) -> tuple[list[Part], Recorded]:
@@ -482,3 +484,18 @@ def test_a_cache_is_never_marked_behind_what_is_said_in_one_request_alone(
     marked = [block for turn in sent for block in turn["content"] if "cache_control" in block]
     assert [block["type"] for block in marked] == kinds
     assert all(block.get("text") != "look" for block in marked)
+
+
+def test_a_call_is_told_of_while_it_streams() -> None:
+    calls = [{"id": "a", "name": "Write", "arguments": '{"file_path": "x.py", "content": "y"}'}]
+
+    async def go() -> list[Part]:
+        async with ModelServer([Reply(text=["first"], calls=calls)]) as server:
+            model = model_of(server)
+            try:
+                return [part async for part in model.stream(ASKED)]
+            finally:
+                await model.close()
+
+    told = [part for part in asyncio.run(go()) if isinstance(part, CallBegunPart)]
+    assert told == [CallBegunPart(0, "Write"), CallBegunPart(0, "Write", "x.py")]

@@ -32,6 +32,7 @@ from quintet.domain.base.errors import (
 )
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import (
+    CallBegunPart,
     CallPart,
     EndPart,
     Finish,
@@ -66,7 +67,8 @@ async def model_at(base_url: str, key: str = KEY, key_env: str = "TEST_KEY") -> 
 
 
 async def parts_from(model: ChatCompletions, request: Request = ASKED) -> list[Part]:
-    return [part async for part in model.stream(request)]
+    """What a reply comes to; what is shown of calls meanwhile is apart."""
+    return [part async for part in model.stream(request) if not isinstance(part, CallBegunPart)]
 
 
 def parts(reply: Reply, request: Request = ASKED) -> list[Part]:
@@ -687,3 +689,14 @@ def test_the_server_as_a_process(tmp_path: Path) -> None:
                 assert [request["body"]["model"] for request in json.load(record)] == [MODEL] * 3
         finally:
             process.terminate()
+
+
+def test_a_call_is_told_of_while_it_streams() -> None:
+    calls = [{"id": "a", "name": "Write", "arguments": '{"file_path": "x.py", "content": "y"}'}]
+
+    async def go() -> list[Part]:
+        async with ModelServer([Reply(text=["first"], calls=calls)]) as server, model_at(server.base_url) as model:
+            return [part async for part in model.stream(ASKED)]
+
+    told = [part for part in asyncio.run(go()) if isinstance(part, CallBegunPart)]
+    assert told == [CallBegunPart(0, "Write"), CallBegunPart(0, "Write", "x.py")]

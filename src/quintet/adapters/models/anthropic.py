@@ -21,6 +21,7 @@ from quintet.domain.models.known import ADAPTIVE
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
+from quintet.domain.turn.streamed_call import StreamedCall
 
 VERSION = "2023-06-01"
 REPLY_TOKENS = 16_000  # the API wants a limit; thinking counts towards it
@@ -107,6 +108,7 @@ class _Block(msgspec.Struct):
     """A block of the reply as far as it has come."""
 
     begun: Block
+    streamed: StreamedCall
     pieces: list[str] = msgspec.field(default_factory=list)  # text, thinking or JSON
     signature: list[str] = msgspec.field(default_factory=list)
 
@@ -155,8 +157,10 @@ class _Reply(StreamedReply):
         self._counts |= {name: count for name, count in counts.items() if count}  # later ones count from the start
 
     def _begin(self, index: Any, begun: Block) -> Iterator[Part]:
-        block = _Block(begun)
+        block = _Block(begun, StreamedCall(sum(one.kind == "tool_use" for one in self._blocks.values())))
         self._blocks[index if isinstance(index, int) else len(self._blocks)] = block
+        if block.kind == "tool_use":
+            yield from block.streamed.add(as_text(begun.get("name")), block.arguments)
         for name in ("text", "thinking"):
             if text := as_text(begun.get(name)):
                 yield from self._add(index, {"type": f"{name}_delta", name: text})
@@ -177,6 +181,7 @@ class _Reply(StreamedReply):
                 piece = as_text(delta.get("partial_json"))
                 self.bounds.add("arguments", len(piece))
                 block.pieces.append(piece)
+                yield from block.streamed.add("", piece)
             case "signature_delta":
                 block.signature.append(as_text(delta.get("signature")))
 

@@ -16,6 +16,7 @@ from quintet.adapters.models.keys import Key
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
+from quintet.domain.turn.streamed_call import StreamedCall
 
 AZURE = (".azure.com", ".azure.us", ".azure.cn")
 _FINISH = {"tool_calls": Finish.TOOL_CALLS, "length": Finish.LENGTH, "content_filter": Finish.REFUSED}
@@ -74,6 +75,7 @@ class ChatCompletions(HttpModel):
 
 class _Call(msgspec.Struct):
     index: int
+    streamed: StreamedCall
     id: str = ""
     name: str = ""
     arguments: list[str] = msgspec.field(default_factory=list)
@@ -109,9 +111,9 @@ class _Reply(StreamedReply):
             self._refused = True
             yield messages.TextPart(refusal)
         for position, fragment in enumerate(as_list(delta.get("tool_calls"))):
-            self._take_fragment(as_dict(fragment), position)
+            yield from self._take_fragment(as_dict(fragment), position)
 
-    def _take_fragment(self, fragment: dict[str, Any], position: int) -> None:
+    def _take_fragment(self, fragment: dict[str, Any], position: int) -> Iterator[Part]:
         function = as_dict(fragment.get("function"))
         identity, name, arguments = (
             as_text(fragment.get("id")),
@@ -123,12 +125,13 @@ class _Reply(StreamedReply):
         index = index if isinstance(index, int) else position
         call = self._open.get(index)
         if call is None or (name and _is_over(call, identity, text)):
-            call = self._open[index] = _Call(index)
+            call = self._open[index] = _Call(index, StreamedCall(len(self._calls)))
             self._calls.append(call)
         call.id = call.id or identity
         call.name = call.name or name
         self.bounds.add("arguments", len(text))
         call.arguments.append(text)
+        yield from call.streamed.add(call.name, text)
 
     def last(self) -> Iterator[Part]:
         finish = _FINISH.get(self.finish, Finish.TOOL_CALLS if self._calls else Finish.STOP)

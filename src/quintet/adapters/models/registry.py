@@ -23,6 +23,7 @@ from quintet.domain.models.presets import direct_model
 from quintet.domain.ports.ports import Model
 from quintet.domain.settings.settings import REPLAYED, ModelSettings, Settings
 from quintet.domain.turn.messages import (
+    CallBegunPart,
     EndPart,
     Finish,
     Image,
@@ -205,6 +206,8 @@ class RedactedModel:
                 elif isinstance(part, ThinkingPart):
                     if said := thinking.feed(part.text):
                         yield ThinkingPart(said)
+                elif isinstance(part, CallBegunPart):
+                    yield self._redactor.clean(part)
                 else:
                     if said := thinking.rest():
                         yield ThinkingPart(said)

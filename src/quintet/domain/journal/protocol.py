@@ -227,6 +227,15 @@ class ThinkingDelta(Tagged, frozen=True, kw_only=True, gc=False):
     text: str
 
 
+class CallStreams(Tagged, frozen=True, kw_only=True, gc=False):
+    """A tool call that a step is streaming."""
+
+    step: str
+    place: int  # among the calls of the reply
+    tool: str
+    about: str  # the file, the command; empty while it is not known
+
+
 class Progress(Tagged, frozen=True, kw_only=True, gc=False):
     """Output of a call that is still running."""
 
@@ -241,7 +250,7 @@ class Countdown(Tagged, frozen=True, kw_only=True, gc=False):
     seconds: float
 
 
-Signal = TextDelta | ThinkingDelta | Progress | Countdown
+Signal = TextDelta | ThinkingDelta | CallStreams | Progress | Countdown
 
 
 # ── JSON forms
@@ -296,6 +305,7 @@ __all__ = [
     "AgentsPageTold",
     "Answer",
     "CallDecided",
+    "CallStreams",
     "CheckpointTaken",
     "Choice",
     "CommandRan",

@@ -107,6 +107,14 @@ class CallPart(Struct, frozen=True):
     call: ToolCall
 
 
+class CallBegunPart(Struct, frozen=True):
+    """A tool call of which more is coming, to be shown meanwhile: nothing depends on it."""
+
+    place: int  # among the calls of the reply
+    tool: str
+    about: str = ""  # the file, the command; empty while it is not known
+
+
 class OriginalPart(Struct, frozen=True):
     """The whole reply as its wire spells it, where that holds more than text and calls; at most one."""
 
@@ -119,7 +127,7 @@ class EndPart(Struct, frozen=True, omit_defaults=True):
     cache_writes: int = 0  # of the input, what was put into a cache, which some providers price higher
 
 
-Part = TextPart | ThinkingPart | CallPart | OriginalPart | EndPart
+Part = TextPart | ThinkingPart | CallBegunPart | CallPart | OriginalPart | EndPart
 
 
 class ToolSchema(Struct, frozen=True):

@@ -9,7 +9,16 @@ from typing import cast
 
 from quintet.domain.journal.recording import Digests, RequestDigest, part_of
 from quintet.domain.ports.ports import Model
-from quintet.domain.turn.messages import CallPart, EndPart, OriginalPart, Part, Request, TextPart, ThinkingPart
+from quintet.domain.turn.messages import (
+    CallBegunPart,
+    CallPart,
+    EndPart,
+    OriginalPart,
+    Part,
+    Request,
+    TextPart,
+    ThinkingPart,
+)
 from quintet.engine.replay.player import REPLY, Player, given
 from quintet.engine.replay.recorder import Recorder
 
@@ -49,6 +58,9 @@ class RecordedModel:
         try:
             async with aclosing(cast(AsyncGenerator[Part, None], self._model.stream(request))) as parts:
                 async for part in parts:
+                    if isinstance(part, CallBegunPart):  # for the eye: no event comes of it
+                        yield part
+                        continue
                     if recorder.count != latest:
                         await recorder.settled()
                     self._write(part)

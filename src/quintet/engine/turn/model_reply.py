@@ -7,9 +7,10 @@ from contextlib import aclosing
 from typing import cast
 
 from quintet.domain.base.errors import ModelBadResponse
-from quintet.domain.journal.protocol import Signal, TextDelta, ThinkingDelta
+from quintet.domain.journal.protocol import CallStreams, Signal, TextDelta, ThinkingDelta
 from quintet.domain.ports.ports import Model
 from quintet.domain.turn.messages import (
+    CallBegunPart,
     EndPart,
     Finish,
     Original,
@@ -59,6 +60,8 @@ class Reply:
                         self._thinking.append(text[: bounds.room("reasoning")])
                         bounds.add("reasoning", len(text))
                         signal(ThinkingDelta(step=step, text=text))
+                    case CallBegunPart(place, tool, about):
+                        signal(CallStreams(step=step, place=place, tool=tool, about=about))
                     case OriginalPart(original):
                         self.original = original
                     case EndPart(finish, usage, cache_writes):

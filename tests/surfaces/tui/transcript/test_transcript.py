@@ -354,6 +354,11 @@ def test_the_buffer_is_bounded_and_keeps_the_newest(repo: Path) -> None:
         rows = person.transcript
         assert len(rows) <= MOST_ROWS + SLACK
         assert "page 0 row 0" not in "\n".join(rows)
+        assert rows[0] == "… earlier rows are in the journal: /export writes all of it to a file"
+        await person.pilot.resize_terminal(90, 30)
+        await person.settles()
+        assert person.transcript[0] == rows[0]
+        rows = person.transcript
         assert rows[-1].strip() == "page 4 row 1499"
         await person.press("pageup")
         await person.sees("page 4 row 1470")
@@ -445,3 +450,15 @@ def test_a_run_stands_under_what_began_it() -> None:
     hands = {"planner": "native", "executor": "native", "verifier": "native"}
     began = p.CycleBegan(run="run-1", submission="s", text="do it", **hands)  # type: ignore[arg-type]
     assert told(p.RunStarted(run=run), began) == ["› do it", "  run      run-1 started: cycle"]
+
+
+def test_a_call_that_is_being_written_shows_its_tool_and_what_it_is_about() -> None:
+    begun = p.CallStreams(step="s", place=0, tool="Write", about="")
+    known = p.CallStreams(step="s", place=0, tool="Write", about="docs/a.md")
+    assert told(begun) == ["  ▸ Write  being written"]
+    assert told(begun, known) == ["  ▸ Write docs/a.md  being written"]
+    whole = p.ModelReplied(step="s", text="")
+    started = p.ToolStarted(call="c", turn="t", tool="Write", arguments='{"file_path": "docs/a.md"}')
+    assert told(begun, known, whole, started) == ["  ▸ Write docs/a.md  running"]
+    assert told(begun, p.TurnFinished(turn="t", status="interrupted")) == ["  interrupted"]
+    assert told(p.CallStreams(step="s", place=0, tool="menu_enter", about="")) == []

@@ -31,6 +31,7 @@ MOST_ROWS = 5000
 SLACK = 500  # rows over that before the oldest are dropped, so that it is not done for each
 SECONDS = 0.05  # between two drawings of what streams
 KEPT = 4096  # drawn lines
+EARLIER: Row = (("… earlier rows are in the journal: /export writes all of it to a file", "dim"),)
 MARGIN = 1
 
 
@@ -97,8 +98,10 @@ class Scrollback(ScrollView, can_focus=True):
         if first < len(self._starts):
             del self._rows[self._starts[first] :]
             del self._starts[first:], self._blocks[first:]
+        if first == 0 and self.transcript.forgot:
+            self._rows, self._cut = [EARLIER], True
         for block in self.transcript.blocks[first:]:
-            self._starts.append(len(self._rows))
+            self._starts.append(len(self._rows) if self._starts else 0)
             self._blocks.append(block)
             if block.spaced and not block.hidden:
                 self._rows.append(())
@@ -145,7 +148,7 @@ class Scrollback(ScrollView, can_focus=True):
         count = max(bisect_right(self._starts, over) - 1, 0)
         self.transcript.forget(count)
         del self._rows[:over], self._blocks[:count]
-        self._cut = over > self._starts[count]
+        self._rows[0], self._cut = EARLIER, True
         self._starts = [max(start - over, 0) for start in self._starts[count:]]
         return over
 

@@ -6,6 +6,8 @@ It only grows at its end. Of the blocks before that, those of calls that still r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from quintet.domain.base.safe_text import brief, visible
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import QUIET, Line, RepeatFilter, describe, with_rights
@@ -33,12 +35,14 @@ class _Reply:
         self.thinking: FoldedBlock | None = None
         self.answer: AnswerBlock | None = None
         self.held = ""  # neither one nor the other yet
+        self.calls: dict[int, LinesBlock] = {}  # those that are being written, by their place
         self.inside: bool | None = None  # a reasoning block; None before the first words are known
 
 
 class Transcript:
     def __init__(self) -> None:
         self.blocks: list[Block] = []
+        self.forgot = False  # what came first is not here any more
         self._changed: int | None = None
         self._replies: dict[str, _Reply] = {}
         self._calls: dict[str, CallBlock] = {}
@@ -61,6 +65,7 @@ class Transcript:
 
     def forget(self, count: int) -> None:
         """Drop the oldest blocks."""
+        self.forgot = True
         gone = set(map(id, self.blocks[:count]))
         del self.blocks[:count]
         self._calls = {name: block for name, block in self._calls.items() if id(block) not in gone}
@@ -79,6 +84,8 @@ class Transcript:
             self._stream(item.step, item.text)
         elif isinstance(item, p.ThinkingDelta):
             self._think(self._replies.setdefault(item.step, _Reply()), item.text)
+        elif isinstance(item, p.CallStreams):
+            self._call_streams(item)
         elif isinstance(item, p.Progress) and (call := self._calls.get(item.call)):
             call.progress(item.text)
             self._touch(call)
@@ -152,7 +159,11 @@ class Transcript:
                 self._add(FoldedBlock(heading, text, "warning" if report.issues else "dim", markdown=True))
             case p.CommandRan():
                 self._command_ran(recorded, event)
+            case p.ModelFailed():
+                self._forget_streamed_calls(self._replies.values())
+                self._describe(recorded)
             case p.TurnFinished():
+                self._forget_streamed_calls(self._replies.values())
                 self._turn_finished(recorded, event)
             case _:
                 self._describe(recorded)
@@ -195,8 +206,27 @@ class Transcript:
             reply.thinking.append(text)
             self._touch(reply.thinking)
 
+    def _call_streams(self, signal: p.CallStreams) -> None:
+        """A row for a call that is being written; the call's own row takes its place once the reply is whole."""
+        calls = self._replies.setdefault(signal.step, _Reply()).calls
+        if signal.tool in QUIET or self._turn.reports:
+            return
+        if signal.place not in calls:
+            calls[signal.place] = LinesBlock([], "  ")
+            self._add(calls[signal.place])
+        about = brief(signal.about, 200)
+        calls[signal.place].lines = [Line(f"▸ {signal.tool} {about}".rstrip() + "  being written", "dim")]
+        calls[signal.place].changed()
+        self._touch(calls[signal.place])
+
+    def _forget_streamed_calls(self, replies: Iterable[_Reply]) -> None:
+        for block in [block for reply in replies for block in reply.calls.values() if block in self.blocks]:
+            self._touch(block)
+            self.blocks.remove(block)
+
     def _replied(self, event: p.ModelReplied) -> None:
         reply = self._replies.pop(event.step, None) or _Reply()
+        self._forget_streamed_calls([reply])
         if not self._turn.shows(event):
             return
         text = reasoning.without(event.text) if OPEN in event.text else event.text
