@@ -1,6 +1,7 @@
 """Read, Edit and Write on real files: exact to the byte."""
 
 import os
+import resource
 import stat
 import threading
 from pathlib import Path
@@ -303,3 +304,18 @@ def test_write_of_what_is_there_already_is_no_change(tools: Caller) -> None:
     assert (again.changed, again.content) == ((), "nothing changed: same.txt has this content already")
     assert (tools.root / "same.txt").stat().st_mtime_ns == before
     assert tools("Write", file_path="empty.txt", content="").changed == ("empty.txt",)
+
+
+def test_a_write_that_fails_names_the_users_file_and_leaves_nothing_beside_it(tools: Caller) -> None:
+    files = tools.toolbox.outside._bench.files
+    files.replace("tally/large.txt", b"old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))  # the disk is full for whatever is longer
+    try:
+        with pytest.raises(OSError, match="too large") as caught:
+            files.replace("tally/large.txt", b"x" * 5000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.filename == "tally/large.txt"
+    assert (tools.root / "tally/large.txt").read_bytes() == b"old"
+    assert not list((tools.root / "tally").glob(".quintet-*"))

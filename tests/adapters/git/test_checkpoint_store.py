@@ -13,7 +13,9 @@ from typing import TypeVar
 
 import pytest
 
+from quintet.adapters.git import run_git
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
+from quintet.domain.base.errors import ToolFailed
 from quintet.domain.journal.file_changes import FOLDER, FileChange, RewindPlan, plan, trails
 
 T = TypeVar("T")
@@ -364,3 +366,71 @@ def test_folders_are_states_of_their_own(repo: Path, tmp_path: Path) -> None:
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def many(root: Path, count: int) -> None:
+    root.mkdir()
+    for number in range(count):
+        (root / f"f{number}.txt").write_text(f"file {number}\n")
+
+
+def test_many_small_files_are_kept_in_one_pack_and_come_back(tmp_path: Path) -> None:
+    root = tmp_path / "plain"
+    many(root, 1500)
+    store = opened(root, tmp_path)
+    before = tree(store)
+    kept = [path for path in (tmp_path / "checkpoints/objects").rglob("*") if path.is_file()]
+    assert len(kept) < 20
+    (root / "f7.txt").write_text("changed\n")
+    (root / "f8.txt").unlink()
+    back(store, before, tree(store))
+    assert (root / "f7.txt").read_text() == "file 7\n" and (root / "f8.txt").read_text() == "file 8\n"
+
+
+@pytest.mark.parametrize(("bound", "most"), [("MOST_FILES", 10), ("MOST_BYTES", 50)])
+def test_more_than_is_kept_of_a_project_is_said_before_anything_is_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bound: str, most: int
+) -> None:
+    monkeypatch.setattr(f"quintet.adapters.git.shadow_git.{bound}", most)
+    many(tmp_path / "plain", 20)
+    with pytest.raises(ToolFailed, match="are the most; open a smaller folder, or name what is not to be kept"):
+        tree(opened(tmp_path / "plain", tmp_path))
+    assert not [
+        path for path in (tmp_path / "checkpoints/objects").rglob("*") if path.is_file() and path.stat().st_size
+    ]
+
+
+def test_a_snapshot_that_is_left_kills_its_git_and_the_next_one_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, programs = tmp_path / "plain", tmp_path / "slow-programs"
+    many(root, 5)
+    programs.mkdir()
+    slow = programs / "git"
+    real = run_git.git_program()
+    slow.write_text(
+        f'#!/bin/sh\necho $$ > {tmp_path}/pid\ncase "$*" in *update-index*) exec sleep 3600;; esac\nexec {real} "$@"\n'
+    )
+    slow.chmod(0o755)
+    store = opened(root, tmp_path)
+
+    async def left() -> None:
+        work = asyncio.create_task(store.snapshot("t"))
+        while not (tmp_path / "pid").exists() or "sleep" not in _command(int((tmp_path / "pid").read_text() or 0)):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+    monkeypatch.setattr("quintet.adapters.git.shadow_git.git_program", lambda: str(slow))
+    run(left())  # which waits for its threads
+    assert "sleep" not in _command(int((tmp_path / "pid").read_text()))
+    monkeypatch.undo()
+    assert len(git(root, f"--git-dir={tmp_path}/checkpoints", "ls-tree", "-r", tree(store)).splitlines()) == 5
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

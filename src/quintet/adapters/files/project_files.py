@@ -127,21 +127,28 @@ class ProjectFiles:
                 return
             access = self._access_of(name, at)
             self._sweep(at)
-            temporary = f"{TEMPORARY}{os.getpid()}-{next(self._numbers)}"
-            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=at)
             try:
-                with open(handle, "wb") as file:
-                    with contextlib.suppress(OSError):  # a file system may know no locks; then nothing is swept
-                        fcntl.flock(file, fcntl.LOCK_EX)  # a lock that can be had means that the writer is gone
-                    file.write(data)
-                    file.flush()
-                    os.fchmod(file.fileno(), access)
-                    os.fsync(file.fileno())
-                    os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
-            except BaseException:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(temporary, dir_fd=at)
-                raise
+                self._put(at, name, data, access)
+            except OSError as error:  # of a file beside it, whose name says nothing to anybody
+                raise OSError(error.errno, error.strerror, path) from error
+
+    def _put(self, at: int, name: str, data: bytes, access: int) -> None:
+        """Write beside it and take its place, so that there is always a whole file."""
+        temporary = f"{TEMPORARY}{os.getpid()}-{next(self._numbers)}"
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=at)
+        try:
+            with open(handle, "wb") as file:
+                with contextlib.suppress(OSError):  # a file system may know no locks; then nothing is swept
+                    fcntl.flock(file, fcntl.LOCK_EX)  # a lock that can be had means that the writer is gone
+                file.write(data)
+                file.flush()
+                os.fchmod(file.fileno(), access)
+                os.fsync(file.fileno())
+                os.replace(temporary, name, src_dir_fd=at, dst_dir_fd=at)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(temporary, dir_fd=at)
+            raise
 
     def _first_look(self) -> None:
         """What there is to protect is known before anything is written, by whatever call."""

@@ -29,6 +29,7 @@ from quintet.adapters.git.file_states import (
     umask,
     usual_access,
 )
+from quintet.adapters.git.run_git import STOP, GitStop
 from quintet.adapters.git.shadow_git import ShadowGit
 from quintet.adapters.git.shadow_maintenance import Roots, ShadowMaintenance
 from quintet.adapters.tasks.task_folder import OWN_FOLDER, ignores_only_its_own
@@ -76,7 +77,7 @@ class ShadowCheckpoints:
                 lost = self._lost(named, taken.lacking)
                 return structs.replace(taken, states=self._named(lock, point, named), lost=lost) if named else taken
 
-        return await _apart(take)
+        return await _leavable(take)
 
     def _take(self, lock: int, point: str) -> Snapshot:
         tree, lacking = self._shadow.tree(lock, self._first[1] if point == self._first[0] else "")
@@ -96,7 +97,7 @@ class ShadowCheckpoints:
             added, removed = sum(f[3] for f in found), sum(f[4] for f in found)
             return Compared([*changes, *(FileChange(path, "", FOLDER) for path in sorted(made))], added, removed)
 
-        return await _apart(look)
+        return await _leavable(look)
 
     async def ignored(self, tree: str, paths: Iterable[str]) -> set[str]:
         names = [os.fsencode(path) for path in paths]
@@ -114,7 +115,7 @@ class ShadowCheckpoints:
             new = [folder for folder in map(os.fsdecode, folders) if self._hides_since(folder, since)]
             return [*map(os.fsdecode, files), *new]
 
-        return await _apart(look)
+        return await _leavable(look)
 
     def _hides_since(self, folder: str, since: float) -> bool:
         """By when its ignore file changed, which only the kernel sets. What Quintet's own hides is Quintet's own."""
@@ -192,7 +193,7 @@ class ShadowCheckpoints:
             except NotCovered as error:
                 return Covered(str(error))
 
-        return await _apart(take)
+        return await _leavable(take)
 
     def _named(self, lock: int, point: str, paths: Sequence[str]) -> dict[str, str]:
         """The states of what stands where a call says that it writes: what a snapshot lacks of it is kept beside it.
@@ -354,6 +355,19 @@ async def _apart(work: Callable[[], T]) -> T:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         raise ToolFailed(f"{where}{error.strerror or error}") from error
+
+
+async def _leavable(work: Callable[[], T]) -> T:
+    """As `_apart`, of work that only looks or keeps: cancelled, its git processes are killed, and it is over."""
+    stop = GitStop()
+    STOP.set(stop)  # the thread gets it with the context
+    working = asyncio.ensure_future(_apart(work))
+    try:
+        return await asyncio.shield(working)
+    except asyncio.CancelledError:
+        stop.now()
+        await asyncio.wait({working})
+        raise
 
 
 def _name(state: str) -> str:

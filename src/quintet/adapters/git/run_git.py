@@ -11,7 +11,9 @@ import contextlib
 import os
 import stat
 import subprocess
+import threading
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from functools import lru_cache
 from shutil import rmtree
 
@@ -57,6 +59,44 @@ CONFIG = (
 _COPIED = ("ORIG_HEAD", "FETCH_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_MSG", "shallow")
 _SHARED = ("objects", "refs", "packed-refs", "reftable", "info/exclude", "info/attributes", "logs/refs")
 _RECURSING = ("status", "diff")  # would run git in submodules, by the configuration that is there
+
+
+class GitStopped(ToolFailed):
+    """Nobody waits any more for what git was asked."""
+
+
+class GitStop:
+    """Ends the git processes of one piece of work, and lets it start no more."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: set[subprocess.Popen[bytes]] = set()
+        self._stopped = False
+
+    def now(self) -> None:
+        with self._lock:
+            self._stopped = True
+            for process in self._running:
+                process.kill()
+
+    @contextlib.contextmanager
+    def watch(self, process: subprocess.Popen[bytes]) -> Iterator[None]:
+        with self._lock:
+            self._running.add(process)
+            if self._stopped:
+                process.kill()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._running.discard(process)
+
+    def check(self) -> None:
+        if self._stopped:
+            raise GitStopped("interrupted")
+
+
+STOP: ContextVar[GitStop] = ContextVar("git_stop", default=GitStop())  # noqa: B039  nobody stops that one
 
 
 def git_program() -> str:
@@ -249,23 +289,33 @@ def git_output(
 ) -> bytes:
     """What git prints; ToolFailed unless it ends as is accepted. Blocks."""
     name = " ".join(argv[1:])[:60]
+    stop = STOP.get()
+    stop.check()
     try:
-        done = subprocess.run(
-            argv,
-            cwd=cwd,
-            env=variables,
-            input=given,
-            capture_output=True,
-            timeout=seconds,
-            pass_fds=tuple(handles),
-            check=False,
-        )
+        with (
+            subprocess.Popen(
+                argv,
+                cwd=cwd,
+                env=variables,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                pass_fds=tuple(handles),
+            ) as process,
+            stop.watch(process),
+        ):
+            try:
+                out, err = process.communicate(given, timeout=seconds)
+            except BaseException:
+                process.kill()
+                raise
     except (OSError, subprocess.TimeoutExpired) as error:
         raise ToolFailed(f"git {name}: {error}") from error
-    if done.returncode not in accept:
-        said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-        raise ToolFailed(f"git {name}: {said or f'ended with {done.returncode}'}")
-    return done.stdout
+    stop.check()
+    if process.returncode not in accept:
+        said = err.decode("utf-8", "replace").strip().partition("\n")[0]
+        raise ToolFailed(f"git {name}: {said or f'ended with {process.returncode}'}")
+    return out
 
 
 def _there() -> str:

@@ -8,6 +8,7 @@ contents are kept byte by byte. Whoever works here holds the lock, and so do the
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import fcntl
 import os
 import re
@@ -19,6 +20,8 @@ from functools import cached_property
 from quintet.adapters.files.temporary_folders import temporary
 from quintet.adapters.git.git_folders import git_folders, is_plain, read_plain
 from quintet.adapters.git.run_git import (
+    SECONDS,
+    GitStopped,
     environment,
     git_output,
     git_program,
@@ -35,6 +38,10 @@ MOST_FOLDERS = 200  # newly ignored ones that are looked into at once
 MOST_HIDDEN = 20_000
 LARGE_INDEX = 200_000  # bytes: some 2,000 files
 MOST_NAMED = 100  # paths on one command line
+MANY_FILES = 1_000
+UPDATE_SECONDS = 300.0  # a first snapshot reads everything; it can be left at any moment
+MOST_FILES, MOST_BYTES = 300_000, 1_000_000_000  # that one snapshot takes in
+SMALLER = "open a smaller folder, or name what is not to be kept in .gitignore"
 # Contents as they are: no attribute of the project's converts anything. `!` where git takes no plain no.
 ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
 CONFIG = """\
@@ -80,6 +87,10 @@ class ProjectGit:
         return os.path.join(self.common, "info", "exclude") if self.common else ""
 
 
+class SnapshotTooLarge(ToolFailed):
+    """More than is kept of a project at once."""
+
+
 class ShadowGit:
     """Blocking: to be called from a thread."""
 
@@ -109,9 +120,12 @@ class ShadowGit:
         finally:
             os.close(handle)
 
-    def run(self, lock: int, *arguments: str, given: bytes = b"", accept: Sequence[int] = (0,)) -> bytes:
+    def run(
+        self, lock: int, *arguments: str, given: bytes = b"", accept: Sequence[int] = (0,), seconds: float = SECONDS
+    ) -> bytes:
         """One git command of the shadow's own; ToolFailed unless it ends as is accepted."""
-        return git_output((git_program() or "git", *arguments), self.environment(), self.root, given, accept, (lock,))
+        words = (git_program() or "git", *arguments)
+        return git_output(words, self.environment(), self.root, given, accept, (lock,), seconds)
 
     def environment(self) -> dict[str, str]:
         own = {"GIT_DIR": self.folder, "GIT_WORK_TREE": self.root, "GIT_INDEX_FILE": self._index}
@@ -127,6 +141,8 @@ class ShadowGit:
         self._make(lock)
         try:
             return self._tree(lock, since)
+        except (GitStopped, SnapshotTooLarge):
+            raise
         except ToolFailed:  # an index that is damaged, or that another program's features are in: once more without
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._index)
@@ -140,6 +156,7 @@ class ShadowGit:
         lacking: list[bytes] = []
         for name in dict.fromkeys(self._differing(lock).split(b"\0")[:-1]):
             (lacking if name.endswith(b"/") or self._left_out(name) else changed).append(name)
+        self._check_budget(changed)
         self._update(lock, changed)
         if since and (since == self._ruled_anew or are_rules(changed)):
             self._ruled_anew = since  # after the update: what stands where a file was is not listed before
@@ -157,14 +174,33 @@ class ShadowGit:
         if not os.path.exists(self._index) or os.path.getsize(self._index) < LARGE_INDEX:
             return self.run(lock, "ls-files", "-z", "--others", "--modified", "--deleted", "--exclude-standard")
         with ThreadPoolExecutor(1) as beside:
-            others = beside.submit(self.run, lock, "ls-files", "-z", "--others", "--exclude-standard")
+            others = beside.submit(
+                contextvars.copy_context().run, self.run, lock, "ls-files", "-z", "--others", "--exclude-standard"
+            )
             known = self.run(lock, "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all")
             return known + others.result()
 
     def _update(self, lock: int, names: list[bytes]) -> None:
         if names:
-            words = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-            self.run(lock, *words, given=b"".join(name + b"\0" for name in names))
+            # Many go into one pack as they are read: a file each takes a hundred times the room.
+            packed = ("-c", "core.bigFileThreshold=1") if len(names) >= MANY_FILES else ()
+            words = (*packed, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+            self.run(lock, *words, given=b"".join(name + b"\0" for name in names), seconds=UPDATE_SECONDS)
+
+    def _check_budget(self, names: list[bytes]) -> None:
+        """SnapshotTooLarge, before anything is added, if keeping these would fill the disk."""
+        if len(names) > MOST_FILES:
+            raise SnapshotTooLarge(
+                f"{len(names):,} files are new or changed, and {MOST_FILES:,} are the most; {SMALLER}"
+            )
+        size, root = 0, os.fsencode(self.root)
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(root, name)).st_size
+        if size > MOST_BYTES:
+            raise SnapshotTooLarge(
+                f"{size / 1e9:.1f} GB are new or changed, and {MOST_BYTES / 1e9:g} GB are the most; {SMALLER}"
+            )
 
     def _left_out(self, name: bytes) -> bool:
         return self._protection.is_secret(os.fsdecode(name)) or self._too_large(name)

@@ -82,6 +82,7 @@ class ShadowMaintenance:
             loose = self._loose()
             packs = [name for name in os.listdir(folder) if name.endswith(".pack")] if os.path.isdir(folder) else []
             begun = time.time()
+            self._sweep(folder)
             self._shadow.refresh(lock)
         if not roots:
             return
@@ -110,6 +111,13 @@ class ShadowMaintenance:
                     touched = os.stat(path).st_mtime
                     if name in packed or touched < begun - IN_FLIGHT_SECONDS:
                         os.unlink(path)
+
+    def _sweep(self, folder: str) -> None:
+        """Parts of packs that a git which was killed left: nobody else is at work here."""
+        for name in os.listdir(folder) if os.path.isdir(folder) else ():
+            if name.startswith("tmp_"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(os.path.join(folder, name))
 
     def _remove_packs(self, folder: str, packs: list[str], made: str, begun: float) -> None:
         """Those that the new one replaces; one that git touched since holds something that is wanted again."""
