@@ -20,6 +20,8 @@ from quintet.domain.base.errors import StoreDamaged, StoreError, StoreNewer, Sto
 SQL_FOLDER = os.path.join(os.path.dirname(__file__), "sql")
 BUSY_MS = 10_000
 WAL_PAGES = 250
+FENCED = 3  # the schema since which leases have numbers; an older one that is only looked at shows none
+UNFENCED = "CREATE TEMP VIEW sessions AS SELECT *, 0 AS lease_number FROM main.sessions"
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
@@ -88,7 +90,9 @@ def connect_to_read(path: str) -> apsw.Connection:
             )
             still = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(f"file:{name}?immutable=1", flags=still)
-        _refuse_newer(connection, path, len(migrations()))
+        version = _refuse_newer(connection, path, len(migrations()))
+        if 0 < version < FENCED:
+            connection.execute(UNFENCED)
         return connection
 
 
@@ -111,9 +115,10 @@ def _refuse_live(connection: apsw.Connection, path: str, version: int) -> None:
     """An older Quintet that is still at work knows nothing of a newer schema: it is let finish first."""
     if not version:
         return
-    owned = "SELECT id, owner_pid, owner_started FROM sessions WHERE owner <> '' AND lease_until >= ?"
-    for session, pid, started in connection.execute(owned, (time.time(),)).fetchall():
-        if not started or process_start(int(str(pid))) == started:
+    owned = "SELECT id, owner_pid, owner_started, lease_until FROM sessions WHERE owner <> ''"
+    for session, pid, started, until in connection.execute(owned).fetchall():
+        began = str(started).rpartition("/")[2]
+        if process_start(int(str(pid))) == began if began else float(str(until)) >= time.time():
             connection.close()
             raise StoreError(
                 f"{path}: its schema is that of an older Quintet, which is still at work in session {session}",

@@ -153,6 +153,9 @@ class Rows:
     def data_version(self) -> int:
         return int(self.connection.pragma("data_version"))
 
+    def holds(self, lease: Lease) -> bool:
+        return bool(self._value("holds_lease", lease.session, lease.owner, lease.number))
+
     def _all(self, query: str) -> list[tuple[Any, ...]]:
         return self.connection.execute(self.sql[query]).fetchall()
 
@@ -178,8 +181,8 @@ class Rows:
     def append(self, session: str, batch: Batch) -> list[int]:
         version = _protocol().VERSION
         execute = self.connection.execute
-        owner = batch.lease.owner if batch.lease else ""
-        execute(self.sql["touch_session"], (batch.at, batch.summary.decode(), batch.title, session, owner))
+        fence = (batch.lease.owner, batch.lease.number) if batch.lease else ("", 0)
+        execute(self.sql["touch_session"], (batch.at, batch.summary.decode(), batch.title, session, *fence))
         if self.connection.changes() != 1:
             raise LeaseLost()
         if batch.consumed:
@@ -196,22 +199,38 @@ class Rows:
             execute(self.sql["close_question"], (answer, batch.at, question))
         return seqs
 
-    def submit(self, session: str, submitted: Submitted, at: str) -> None:
-        data = _protocol().encode(submitted).decode()
-        self.connection.execute(self.sql["submit"], (submitted.id, session, at, data))
+    def submit(self, session: str, submitted: Submitted, at: str) -> int:
+        """Accept a submission, unless it is here already; returns the session's last event before it."""
+        from hashlib import sha256  # who only looks never submits
 
-    def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:
-        values = (lease.owner, lease.pid, lease.started, lease.until, lease.session, now, steal)
-        self.connection.execute(self.sql["take_lease"], values)
+        encode, execute = _protocol().encode, self.connection.execute
+        digest = sha256(encode(submitted.body)).hexdigest()
+        execute(self.sql["accept"], (submitted.id, session, digest))
+        if self.connection.changes() == 1:
+            execute(self.sql["submit"], (submitted.id, session, at, encode(submitted).decode()))
+        where, after, said = execute(self.sql["accepted"], (submitted.id,)).fetchall()[0]
+        if (where, said) != (session, digest):
+            raise UsageError(f"the id {submitted.id} is that of another input, in session {where}")
+        return int(str(after))
+
+    def take_lease(self, lease: Lease, former: SessionRow) -> bool:
+        values = (lease.owner, lease.pid, lease.started, lease.until, lease.number, lease.session)
+        seen = (former.owner, former.lease_number, former.lease_until)
+        self.connection.execute(self.sql["take_lease"], (*values, *seen))
+        return self.connection.changes() == 1
+
+    def renew_lease(self, lease: Lease) -> bool:
+        values = (lease.until, lease.session, lease.owner, lease.number)
+        self.connection.execute(self.sql["renew_lease"], values)
         return self.connection.changes() == 1
 
     def release(self, lease: Lease) -> None:
-        self.connection.execute(self.sql["release_lease"], (lease.session, lease.owner))
+        self.connection.execute(self.sql["release_lease"], (lease.session, lease.owner, lease.number))
 
     def purge(self, session: str) -> None:
         if next(iter(self.connection.execute(self.sql["forks_of"], (session,))), None):
             raise UsageError(f"session {session} has forks that begin with its events; purge those first")
-        for name in ("purge_journal", "purge_inbox", "purge_questions", "purge_session"):
+        for name in ("purge_journal", "purge_inbox", "purge_submissions", "purge_questions", "purge_session"):
             self.connection.execute(self.sql[name], (session,))
 
 
