@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.processes.system import SystemClock, process_identity
-from quintet.adapters.sqlite.database import connect_to_read
+from quintet.adapters.sqlite.database import open_to_read
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.base.errors import NotFound
 from quintet.domain.settings.settings import ROUTES, RoutingSettings, Settings
@@ -18,9 +17,8 @@ BUILTIN = "builtin"
 
 def stored(places: Places) -> Rows | None:
     """The project's store, if there is one yet."""
-    if not os.path.exists(places.database):
-        return None
-    return Rows(connect_to_read(places.database), places.database)
+    connection = open_to_read(places.database)
+    return Rows(connection, places.database) if connection else None
 
 
 def lives(row: Owned) -> bool:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from quintet.adapters.files.paths import Places
-from quintet.adapters.sqlite.database import clear_errors, connect_to_read
+from quintet.adapters.sqlite.database import clear_errors, open_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.app.lookups import lives, stored
@@ -22,9 +20,8 @@ SESSIONS = 50  # that are looked at, the newest ones
 
 def tasks_here(places: Places) -> tuple[Scan, TaskRows | None]:
     """Every task of the project as its file says it now; what is wrong with some is said aside."""
-    rows = None
-    if os.path.exists(places.database):
-        rows = TaskRows(connect_to_read(places.database), places.database)
+    connection = open_to_read(places.database)
+    rows = TaskRows(connection, places.database) if connection else None
     folder = TaskFolder(places.root, places.runs)
     with clear_errors(places.database):
         return scan(rows.tasks() if rows else [], folder.found(), folder.read), rows

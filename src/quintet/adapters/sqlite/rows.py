@@ -13,7 +13,7 @@ import apsw
 import msgspec
 
 from quintet.adapters.sqlite.database import load_queries
-from quintet.domain.base.errors import LeaseLost, NotFound, StoreDamaged, StoreError, UsageError
+from quintet.domain.base.errors import LeaseLost, NotFound, StoreDamaged, StoreError, StoreNewer, UsageError
 from quintet.domain.journal.store_rows import Batch, Lease, SessionRow, Unreadable
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _END = (1 << 63) - 1
 PIECE = 1000  # event numbers read at once
+UNKNOWN = ("Invalid value", "Invalid enum value")  # how a type or a word that is not known here is told
 
 
 class Rows:
@@ -167,10 +168,24 @@ class Rows:
         events, seq = [], 0
         try:
             for seq, at, version, data in rows:
+                if version > protocol.VERSION:
+                    raise self._newer(seq, f"version {version} of events; this one knows {protocol.VERSION}")
                 events.append(protocol.Recorded(seq, at, protocol.decode_event(data, version)))
         except (msgspec.DecodeError, UnicodeError, KeyError) as error:
+            if isinstance(error, msgspec.ValidationError) and str(error).startswith(UNKNOWN):
+                raise self._newer(seq, str(error)) from error
             raise StoreDamaged(f"{self.path}: event {seq} cannot be read ({error})") from error
         return events
+
+    def _newer(self, seq: int, why: str) -> StoreNewer:
+        text = f"{self.path}: event {seq} was written by a newer Quintet ({why}); it was left untouched"
+        return StoreNewer(text, hint="Update Quintet to open this session; others may still open.")
+
+    def read_through(self) -> None:
+        """Read every event of the journal, and raise what is wrong with the first that cannot be read."""
+        last = 0
+        while read := self._recorded(self.connection.execute(self.sql["read_journal"], (last, PIECE))):
+            last = read[-1].seq
 
     # ── writing, inside a transaction of the caller's
 

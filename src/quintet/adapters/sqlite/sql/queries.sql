@@ -39,6 +39,9 @@ WHERE id = ? AND owner = ? AND lease_number = ?
 -- name: append_event
 INSERT INTO journal (session, at, type, version, data) VALUES (?, ?, ?, ?, ?)
 
+-- name: read_journal
+SELECT seq, at, version, data FROM journal WHERE seq > ? ORDER BY seq LIMIT ?
+
 -- name: read_events
 SELECT seq, at, version, data FROM journal WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq
 
