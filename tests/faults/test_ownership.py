@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.looking import a_while, alive
 from tests.surfaces.program import SECONDS, Program
 
 from quintet.adapters.files.paths import locate
@@ -189,6 +191,23 @@ def test_an_owner_that_was_suspended_is_not_robbed_and_goes_on(quintet: Program)
     assert _lines(quintet) == ["one", "two"]
     turns = [event["turn"] for event in quintet.events("turn_finished", session)]
     assert len(turns) == len(set(turns)) == 3
+
+
+def test_who_lost_the_session_stops_its_command_and_says_what_to_do(quintet: Program) -> None:
+    session, seconds = _session(quintet), a_while()
+    line = f"! echo one >> ran; sleep {seconds}"
+    owner = quintet.start("-p", line, "--resume", session, "--output-format", "json")
+    _until(lambda: _lines(quintet) == ["one"])
+    store = apsw.Connection(locate(str(quintet.root)).database)
+    store.set_busy_timeout(10_000)
+    store.execute("UPDATE sessions SET owner = 'thief', owner_pid = 1, lease_number = lease_number + 1")
+    out, err = owner.communicate(timeout=SECONDS)
+    assert owner.returncode == 1, err
+    error = json.loads(out)["error"]
+    assert error["code"] == "LEASE_LOST"
+    assert "`quintet --resume` attaches to it" in error["message"]
+    assert not alive("sleep", seconds)
+    assert store.execute("SELECT owner FROM sessions").fetchall() == [("thief",)]
 
 
 # ── inputs
