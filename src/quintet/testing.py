@@ -111,6 +111,9 @@ class FrozenClock:
     def monotonic(self) -> float:
         return self._passed
 
+    def uptime(self) -> float:
+        return self._passed
+
     async def sleep(self, seconds: float) -> None:
         self._passed += seconds
         await asyncio.sleep(0)

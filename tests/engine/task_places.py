@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.system import SystemClock, process_start
+from quintet.adapters.processes.system import SystemClock, process_identity
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.sqlite.task_rows import SqliteTasks
 from quintet.adapters.tasks.task_folder import TaskFolder
@@ -26,13 +26,15 @@ def page(id: str, *needs: str, title: str = "", body: str = "Do it.\n") -> tuple
 
 
 @asynccontextmanager
-async def keeping(root: Path, clock: Clock | None = None) -> AsyncIterator[TaskKeeper]:
+async def keeping(
+    root: Path, clock: Clock | None = None, identity: Callable[[int], str] = process_identity
+) -> AsyncIterator[TaskKeeper]:
     """A keeper as a process has it: one Quintet on the project."""
     places = locate(str(root))
     store = SqliteStore(places.database)
     try:
         folder = TaskFolder(places.root, places.runs)
-        yield TaskKeeper(SqliteTasks(store), folder, clock or SystemClock(), process_start)
+        yield TaskKeeper(SqliteTasks(store), folder, clock or SystemClock(), identity)
     finally:
         await store.close()
 

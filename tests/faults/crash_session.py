@@ -323,7 +323,7 @@ async def reporting_session(
             repository=GitRepository(toolbox.processes, ProjectFiles(project)),
         ),
         cycle=CycleParts(plans=PlanFolder(locate(project))),
-        ownership=Ownership(process_start=lambda pid: process_start or "gone"),
+        ownership=Ownership(process_identity=lambda pid: process_start or "gone"),
         person=True,
     )
     lease = new_lease(core, ids.new("q5"))

@@ -346,16 +346,20 @@ def test_a_second_process_gives_work_to_a_live_session_and_gets_the_answer(quint
     first.sees("From the owner.")
 
 
-def test_a_second_process_does_not_wait_for_an_owner_that_died(quintet: Program, model: Model) -> None:
+def test_a_second_process_takes_over_from_an_owner_that_died_and_tells_what_came_of_its_input(
+    quintet: Program, model: Model
+) -> None:
     server = model(stuck_after("never "))
     owner = quintet.plain()
     owner.sees("› ")
     second = quintet.start("-p", "hello", "--resume", "--output-format", "stream-json")
     server.asked()
     owner.child.kill(signal.SIGKILL)
-    _, err = second.communicate(timeout=SECONDS)
-    assert second.returncode == 1
+    out, err = second.communicate(timeout=SECONDS)
+    assert second.returncode == 130
     assert "Traceback" not in err
+    result = json.loads(out.splitlines()[-1])
+    assert (result["status"], result["reason"]) == ("interrupted", "its process ended")
 
 
 def test_an_input_that_a_hook_holds_back_is_blocked_and_never_reaches_the_model(quintet: Program, model: Model) -> None:

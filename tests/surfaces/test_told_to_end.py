@@ -76,6 +76,18 @@ def test_plain_whose_terminal_is_gone(quintet: Program, model: Model, slow: Slow
     slow.is_over()
 
 
+@ENDS
+def test_headless(quintet: Program, slow: Slow, number: signal.Signals) -> None:
+    line = f"echo go > ready; sleep {slow.seconds}"
+    child = quintet.start("-p", f"! {line}", *DIALS, "--autonomous", "--output-format", "json")
+    slow.runs()
+    child.send_signal(number)
+    out, err = child.communicate(timeout=SECONDS)
+    assert child.returncode == 130, err
+    assert json.loads(out)["status"] == "interrupted"
+    slow.is_over()
+
+
 def test_plain_from_a_pipe(quintet: Program, model: Model, slow: Slow) -> None:
     model(call("bash", **COMMAND), Reply(text="over"))
     child = subprocess.Popen([*PROGRAM, "--plain", *DIALS, "--autonomous"], cwd=quintet.root, stdin=subprocess.PIPE)

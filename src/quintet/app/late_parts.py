@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.git.repository import GitRepository
-from quintet.adapters.processes.system import SystemClock, process_start
+from quintet.adapters.processes.system import SystemClock, process_identity
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings.layers import LoadedSettings, load
 from quintet.adapters.settings.trust import read_own
@@ -47,7 +47,7 @@ def repository(opening: Opening) -> Repository:
 
 def make_keeper(store: Store, places: Places, clock: Clock, redacted: Callable[[str], str]) -> TaskKeeper:
     assert isinstance(store, SqliteStore)
-    return TaskKeeper(SqliteTasks(store), TaskFolder(places.root, places.runs), clock, process_start, redacted)
+    return TaskKeeper(SqliteTasks(store), TaskFolder(places.root, places.runs), clock, process_identity, redacted)
 
 
 def kept(places: Places, work: Callable[[TaskKeeper], Awaitable[T]]) -> T:
@@ -81,7 +81,7 @@ def make_look(places: Places, loaded: LoadedSettings, clock: Clock) -> Look:
         return own_pages(places.root, loaded.trust)
 
     probe = ProjectHealth(places, parts, of_features, own_prompts)
-    return Look(probe, settings.doctor.free_bytes, clock, process_start)
+    return Look(probe, settings.doctor.free_bytes, clock, process_identity)
 
 
 def own_pages(root: str, trust: Trust) -> OwnPrompts:

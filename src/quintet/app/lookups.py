@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import os
-import time
 from typing import Any
 
 from quintet.adapters.files.paths import Places
-from quintet.adapters.processes.system import process_start
-from quintet.adapters.sqlite.database import connect_to_read
+from quintet.adapters.processes.system import SystemClock, process_identity
+from quintet.adapters.sqlite.database import open_to_read
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.base.errors import NotFound
-from quintet.domain.journal.store_rows import SessionRow
 from quintet.domain.settings.settings import ROUTES, RoutingSettings, Settings
-from quintet.engine.session.leases import owner_lives
+from quintet.engine.session.leases import Owned, owner_lives
 
 BUILTIN = "builtin"
 
 
 def stored(places: Places) -> Rows | None:
     """The project's store, if there is one yet."""
-    if not os.path.exists(places.database):
-        return None
-    return Rows(connect_to_read(places.database), places.database)
+    connection = open_to_read(places.database)
+    return Rows(connection, places.database) if connection else None
 
 
-def lives(row: SessionRow) -> bool:
-    """Whether a process owns the session now."""
-    return owner_lives(row, time.time(), process_start)
+def lives(row: Owned) -> bool:
+    """Whether a process owns the session, or works at the task, now."""
+    return owner_lives(row, SystemClock().uptime(), process_identity)
 
 
 def needed(places: Places) -> Rows:

@@ -26,7 +26,7 @@ from quintet.adapters.models import ollama
 from quintet.adapters.models.registry import direct_settings
 from quintet.adapters.processes.background_shells import BackgroundShells
 from quintet.adapters.processes.processes import LocalProcesses, ShellHooks
-from quintet.adapters.processes.system import RandomIds, SystemClock, process_start
+from quintet.adapters.processes.system import RandomIds, SystemClock, process_identity
 from quintet.adapters.sandbox.containment import Containment, SandboxSetup
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
@@ -48,7 +48,7 @@ from quintet.domain.journal.protocol import Event, Noticed, ReasoningSwitched
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.models.known import resolved
 from quintet.domain.permission.gate import Terms
-from quintet.domain.ports.ports import Agents, Clock, Ids, Lease, Model, Repository, ShellGrammar, Workbench
+from quintet.domain.ports.ports import Agents, Clock, Ids, Lease, Model, Repository, SessionRow, ShellGrammar, Workbench
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.agent_pages import AgentsPage
 from quintet.domain.turn.surroundings import Surroundings
@@ -240,7 +240,7 @@ def make_core(
             under_way=lambda: load("app.task_lookups:under_way")(places),
         ),
         ownership=Ownership(
-            process_start=process_start,
+            process_identity=process_identity,
             closing=(
                 services.close,
                 checkpoints.close,
@@ -295,7 +295,11 @@ def _executors(core: Core, opening: Opening) -> Executors:
 
 def _is_open(core: Core, session: str) -> bool:
     row = core.store.session(session)
-    return row is not None and owner_lives(row, core.clock.epoch(), core.ownership.process_start)
+    return row is not None and _lives(core, row)
+
+
+def _lives(core: Core, row: SessionRow) -> bool:
+    return owner_lives(row, core.clock.uptime(), core.ownership.process_identity)
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:
@@ -389,18 +393,34 @@ async def _take_up(
         forked = store.session(await fork_session(core, row.id))
         assert forked
         row = forked
-    elif owner_lives(row, core.clock.epoch(), core.ownership.process_start):
-        attached = Session(core, row.id, surface, None, store.last_seq(row.id))
-        if agent:
-            await attached.say(format_command(CommandLine("agents", (agent,))))
-        return attached
+
+    async def take_over(agent: str = "", reason: str = "resumed") -> Owner | None:
+        return await _take_over(core, store, places, row.id, notes, agent, reason)
+
     since = store.last_seq(row.id)
-    lease = new_lease(core, row.id)
-    if not await store.take_lease(lease, core.clock.epoch(), True):
-        raise NotFound(f"session {row.id} is gone")
-    state = fold(recorded.event for recorded in store.read(row.id))
-    owner = await _owned(core, places, state, lease, since, notes, agent, "forked" if fork else "resumed")
-    return Session(core, row.id, surface, owner, since)
+    if owner := await take_over(agent, "forked" if fork else "resumed"):
+        return Session(core, row.id, surface, owner, since)
+    attached = Session(core, row.id, surface, None, since, take_over)
+    if agent:
+        await attached.say(format_command(CommandLine("agents", (agent,))))
+    return attached
+
+
+async def _take_over(
+    core: Core, store: SqliteStore, places: Places, session: str, notes: list[Noticed], agent: str, reason: str
+) -> Owner | None:
+    """Make this process the session's owner; None while another one lives, or if another process was faster."""
+    row = store.session(session)
+    if row is None:
+        raise NotFound(f"session {session} is gone")
+    if _lives(core, row):
+        return None
+    lease = new_lease(core, session, row.lease_number)
+    if not await store.take_lease(lease, row):
+        return None
+    since = store.last_seq(session)  # from here on nobody else writes
+    state = fold(recorded.event for recorded in store.read(session))
+    return await _owned(core, places, state, lease, since, notes, agent, reason)
 
 
 def _first_axes(settings: Settings, surface: Surface, person: bool, axes: AxesChange | None) -> Axes:

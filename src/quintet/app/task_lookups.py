@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import time
-
 from quintet.adapters.files.paths import Places
-from quintet.adapters.processes.system import process_start
-from quintet.adapters.sqlite.database import clear_errors, connect_to_read
+from quintet.adapters.sqlite.database import clear_errors, open_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
 from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.app.lookups import lives, stored
@@ -16,7 +12,6 @@ from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.board import BackgroundShell, OpenQuestion, OtherSession, UnderWay
 from quintet.domain.tasks.drift import Scan, scan
 from quintet.domain.tasks.task import TaskStatus
-from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.queries import status_of, summary_of
 
 STOPPED = (TaskStatus.BLOCKED, TaskStatus.FAILED)
@@ -25,9 +20,8 @@ SESSIONS = 50  # that are looked at, the newest ones
 
 def tasks_here(places: Places) -> tuple[Scan, TaskRows | None]:
     """Every task of the project as its file says it now; what is wrong with some is said aside."""
-    rows = None
-    if os.path.exists(places.database):
-        rows = TaskRows(connect_to_read(places.database), places.database)
+    connection = open_to_read(places.database)
+    rows = TaskRows(connection, places.database) if connection else None
     folder = TaskFolder(places.root, places.runs)
     with clear_errors(places.database):
         return scan(rows.tasks() if rows else [], folder.found(), folder.read), rows
@@ -35,7 +29,7 @@ def tasks_here(places: Places) -> tuple[Scan, TaskRows | None]:
 
 def live_claims(rows: TaskRows | None) -> dict[str, Claim]:
     found = rows.claims() if rows else {}
-    return {task: claim for task, claim in found.items() if owner_lives(claim, time.time(), process_start)}
+    return {task: claim for task, claim in found.items() if lives(claim)}
 
 
 def under_way(places: Places) -> UnderWay:

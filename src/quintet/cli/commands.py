@@ -169,6 +169,9 @@ def _session_flags(parser: ArgumentParser) -> None:
     session.add_argument(
         "--json-schema", metavar="FILE|JSON", help="of a headless run: the answer is JSON of this schema"
     )
+    session.add_argument(
+        "--input-id", metavar="NAME", default="", help="with -p and --resume: sent again by this name, it is one input"
+    )
     session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
 
 

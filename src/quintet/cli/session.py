@@ -28,6 +28,8 @@ def run(parsed: Namespace) -> int:
     text = getattr(parsed, "text", None)
     if parsed.fork and not parsed.resume:
         raise UsageError("--fork goes with --resume ID")
+    if parsed.input_id and (text is None or not parsed.resume or parsed.fork):
+        raise UsageError('--input-id goes with an input to a session: quintet -p "…" --resume ID --input-id NAME')
     if parsed.json_schema and text is None:
         raise UsageError('--json-schema goes with a headless run: quintet -p "…"')
     if text is not None:
@@ -50,7 +52,7 @@ async def _headless(parsed: Namespace, text: str) -> int:
         if not text.strip() and session.state.runs.agent is None:
             raise UsageError("nothing to do: the input is empty, and no agent is active")
         headless = load("surfaces.headless:Headless")(session, parsed.output_format, parsed=schema is not None)
-        return int(await headless.run(text))
+        return int(await headless.run(text, parsed.input_id))
 
 
 def _schema(given: str) -> dict[str, Any]:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from argparse import Namespace
 
 import msgspec
 
 from quintet.adapters.files import state_files
 from quintet.adapters.files.paths import locate
-from quintet.adapters.processes.system import process_start
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite import journal_search as history
 from quintet.adapters.sqlite.database import clear_errors, connect
 from quintet.adapters.sqlite.journal_search import Hit, Hits
 from quintet.adapters.sqlite.rows import Rows
-from quintet.app.lookups import needed, stored
+from quintet.app.lookups import lives, needed, stored
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.base.wording import counted
@@ -29,7 +27,6 @@ from quintet.domain.journal.turn_state import skipped_call
 from quintet.domain.turn.skipped import sentence
 from quintet.engine.reports.conversation_page import KINDS, as_html, as_markdown, exchanges
 from quintet.engine.session import queries
-from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.why import decision_behind
 from quintet.engine.session.why import why as reasons_for
 from quintet.surfaces.paint import Painter, stdout
@@ -91,7 +88,7 @@ def purge(arguments: Namespace) -> int:
     rows = needed(places)
     with clear_errors(places.database):
         row = rows.find_session(arguments.id)
-        if owner_lives(row, time.time(), process_start):
+        if lives(row):
             raise UsageError(f"session {row.id} is open in process {row.owner_pid}; leave it there first")
         writer = Rows(connect(places.database), places.database)
         count = writer.count(row.id)

@@ -11,7 +11,7 @@ import asyncio
 import json
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
@@ -21,6 +21,7 @@ from quintet.domain.agents.contract_results import InputFollower
 from quintet.domain.agents.run import RUN_ERROR_CODES
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
+from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe
 from quintet.domain.journal.input_outcome import NOT_BEGUN
@@ -59,20 +60,23 @@ class Headless:
         self._report = ""  # the file of the report that the turn left
         self._skipped: tuple[SkippedCall, ...] = ()
 
-    async def run(self, text: str) -> int:
-        """Submit one input and follow it to its end."""
+    async def run(self, text: str, id: str = "") -> int:
+        """Submit one input and follow it to its end; with an id that it was sent by before, the one of that time."""
         session = self._session
-        with self._interruptible():
-            submission = await session.say(text)
+        with self._interruptible() as interrupted:
+            submission = await session.say(text, id=id)
             if self._format == "stream-json":
                 state = session.state
                 opened = {"session": session.id, "project": state.project, "axes": _plain(state.axes)}
                 self._line({"type": "session", **opened})
-            return await self._follow(submission)
+            code = await self._follow(submission, None if id else session.since)
+            if not interrupted:
+                await session.drained()
+            return code
 
-    async def _follow(self, submission: str) -> int:
+    async def _follow(self, submission: str, after: int | None) -> int:
         agent = InputFollower(self._session.state.runs.agent is not None)
-        followed = self._session.follow(submission, after=self._session.since)
+        followed = self._session.follow(submission, after=after)
         async for item in followed:
             if not isinstance(item, p.Recorded):
                 continue
@@ -89,6 +93,9 @@ class Headless:
                     self._check = check
                 case p.ReportMade() as made:
                     self._report = made.path
+                case p.InputsHeld() as held if submission in held.submissions:  # nobody is here to let it go
+                    self._diagnostics.print([Line(f"{held.reason}: this input is taken back, not run", "warning")])
+                    await self._session.say(format_command(CommandLine("queued", ("drop", submission))))
         self._skipped = followed.outcome.skipped
         match followed.outcome.event:
             case p.CommandRan() as ran:
@@ -189,10 +196,10 @@ class Headless:
         self._out.flush()
 
     @contextmanager
-    def _interruptible(self) -> Iterator[None]:
+    def _interruptible(self) -> Iterator[Collection[object]]:
         """SIGINT, SIGTERM and a lost terminal interrupt the turn and let it be journalled; a second one ends it all.
 
-        So what a command has left in a protected place is moved aside.
+        So what a command has left in a protected place is moved aside. Gives what is empty until the first one.
         """
         task = asyncio.current_task()
         pending: set[asyncio.Task[str]] = set()
@@ -204,7 +211,7 @@ class Headless:
                 pending.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
 
         with on_signals([signal.SIGINT, *ending_signals()], interrupt):
-            yield
+            yield pending
 
 
 def _exit_code(ran: p.CommandRan) -> int:

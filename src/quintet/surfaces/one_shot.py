@@ -29,6 +29,7 @@ NOT_RUN = (CallStatus.DENIED, CallStatus.INTERRUPTED)
 
 async def one_command(session: Session, line: str, *, as_json: bool) -> int:
     outcome = await session.follow(await session.say(line), after=session.since).end()
+    await session.drained()
     match outcome.event:
         case p.CommandRan(ok=True) as ran:
             if as_json:

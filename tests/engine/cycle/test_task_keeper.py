@@ -474,23 +474,40 @@ def test_the_task_of_a_dead_process_goes_to_one_of_those_who_want_it(repo: Path)
     asyncio.run(both())
 
 
-def test_a_clock_that_is_set_back_neither_frees_nor_steals_a_claim(repo: Path) -> None:
-    there, here = FrozenClock(), FrozenClock()
+def test_no_time_takes_a_claim_from_a_process_that_lives(repo: Path) -> None:
+    clock = FrozenClock()
 
     async def both() -> None:
-        async with keeping(repo, there) as one, keeping(repo, here) as two:
+        async with keeping(repo, clock) as one, keeping(repo, clock) as two:
             await one.add([page("t1")], Axes())
             await one.claim("t1", "one")
-            await here.sleep(-3600)
-            await there.sleep(-3600)
+            for seconds in (-3600, 7200, 86_400):
+                await clock.sleep(seconds)
+                with pytest.raises(TaskTaken):
+                    await two.claim("t1", "two")
+
+    asyncio.run(both())
+
+
+def test_a_claim_of_a_process_that_cannot_be_seen_from_here_lapses_without_a_heartbeat(repo: Path) -> None:
+    clock = FrozenClock()
+
+    async def both() -> None:
+        async with (
+            keeping(repo, clock, lambda pid: "boot/1/9") as one,
+            keeping(repo, clock, lambda _: "boot/2/9") as two,
+        ):
+            await one.add([page("t1")], Axes())
+            await one.claim("t1", "one")
+            await clock.sleep(LEASE_SECONDS - 1)
             with pytest.raises(TaskTaken):
                 await two.claim("t1", "two")
-            await one.claim("t1", "one")  # a heartbeat on the wrong clock
-            await here.sleep(3600 + LEASE_SECONDS - 1)  # which is then put right
+            await one.claim("t1", "one")
+            await clock.sleep(LEASE_SECONDS - 1)
             with pytest.raises(TaskTaken):
                 await two.claim("t1", "two")
-            await here.sleep(2)
-            await two.claim("t1", "two")  # and a lease that nobody renewed has run out
+            await clock.sleep(2)
+            await two.claim("t1", "two")
 
     asyncio.run(both())
 

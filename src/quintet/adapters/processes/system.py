@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from functools import cache
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -19,6 +20,9 @@ class SystemClock:
 
     def monotonic(self) -> float:
         return time.monotonic()
+
+    def uptime(self) -> float:
+        return time.monotonic()  # the same in every process of a Linux machine
 
     async def sleep(self, seconds: float) -> None:
         from asyncio import sleep  # commands that only look things up have no event loop
@@ -47,6 +51,22 @@ def process_start(pid: int) -> str:
     """When a process began, as the system counts it, so that a reused id is not taken for it; empty if it is gone."""
     fields = _stat(pid)
     return fields[19] if fields and fields[0] != "Z" else ""
+
+
+def process_identity(pid: int) -> str:
+    """What tells a process from every other: the machine's start, its process namespace, its own start."""
+    start = process_start(pid)
+    return f"{_here()}/{start}" if start else ""
+
+
+@cache
+def _here() -> str:
+    boot = space = ""
+    with contextlib.suppress(OSError):
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read().strip()
+        space = os.readlink("/proc/self/ns/pid").strip("pid:[]")
+    return f"{boot}/{space}"
 
 
 def is_busy(pid: int) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import apsw
 
@@ -20,6 +20,8 @@ from quintet.domain.base.errors import StoreDamaged, StoreError, StoreNewer, Sto
 SQL_FOLDER = os.path.join(os.path.dirname(__file__), "sql")
 BUSY_MS = 10_000
 WAL_PAGES = 250
+FENCED = 3  # the schema since which leases have numbers; an older one that is only looked at shows none
+UNFENCED = "CREATE TEMP VIEW sessions AS SELECT *, 0 AS lease_number FROM main.sessions"
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
@@ -46,18 +48,24 @@ def clear_errors(path: str) -> Iterator[None]:
         error.hint = error.hint or _kept(path)
         raise
     except _UNWRITABLE as error:
-        raise StoreUnwritable(
-            f"{path}: cannot be written ({error})",
-            hint="Free some space or make the folder writable, or point XDG_STATE_HOME to one that is.",
-        ) from error
+        raise _unwritable(path, str(error)) from error
     except apsw.BusyError as error:
         raise StoreError(f"{path}: another process has held it for {BUSY_MS // 1000} s ({error})") from error
+
+
+def _unwritable(path: str, why: str) -> StoreUnwritable:
+    return StoreUnwritable(
+        f"{path}: cannot be written ({why})",
+        hint="Free some space or make the folder writable, or point XDG_STATE_HOME to one that is.",
+    )
 
 
 def connect(path: str, *, vfs: str | None = None) -> apsw.Connection:
     """Open for reading and writing, at the current schema version."""
     with clear_errors(path):
         fresh = not os.path.exists(path)
+        if fresh and vfs is None:
+            _create(path)
         connection = apsw.Connection(path, vfs=vfs)
         connection.set_busy_timeout(BUSY_MS)
         names = migrations()
@@ -69,10 +77,54 @@ def connect(path: str, *, vfs: str | None = None) -> apsw.Connection:
         connection.execute("PRAGMA foreign_keys = ON")
         if version < len(names):
             _refuse_live(connection, path, version)
+            if version:
+                _back_up(connection, path, version)
             _migrate(connection, names)
         if fresh and vfs is None:
             os.chmod(path, 0o600)
         return connection
+
+
+def _create(path: str) -> None:
+    """An empty store appears under its name whole, or not at all: a kill or a full disk leaves nothing behind."""
+    blank = apsw.Connection(":memory:")
+    _migrate(blank, migrations())
+    folder = os.path.dirname(path) or "."
+    try:
+        handle = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    except OSError:  # a file system that has no files without a name: SQLite makes it, or says why it cannot
+        return
+    with open(handle, "wb", buffering=0) as file:
+        try:
+            file.write(blank.serialize("main"))
+            os.fsync(handle)
+        except OSError as error:
+            raise _unwritable(path, error.strerror or str(error)) from error
+        with suppress(OSError):  # another process was faster; or links are not possible, and SQLite makes it
+            os.link(f"/proc/self/fd/{handle}", path, src_dir_fd=handle, follow_symlinks=True)
+
+
+def _back_up(connection: apsw.Connection, path: str, version: int) -> None:
+    """A copy of an older store, as it was before its schema changes: PATH.vN."""
+    kept, making = f"{path}.v{version}", f"{path}.v{version}.{os.getpid()}"
+    if os.path.exists(kept):
+        return
+    try:
+        connection.execute("VACUUM INTO ?", (making,))
+        os.chmod(making, 0o600)
+        os.replace(making, kept)
+    finally:
+        with suppress(OSError):
+            os.remove(making)
+
+
+def open_to_read(path: str) -> apsw.Connection | None:
+    """What is there; None if nothing was ever stored: no file, or one that was begun and never written."""
+    if not os.path.exists(path):
+        return None
+    connection = connect_to_read(path)
+    with clear_errors(path):
+        return connection if _version(connection) else None
 
 
 def connect_to_read(path: str) -> apsw.Connection:
@@ -88,7 +140,9 @@ def connect_to_read(path: str) -> apsw.Connection:
             )
             still = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(f"file:{name}?immutable=1", flags=still)
-        _refuse_newer(connection, path, len(migrations()))
+        version = _refuse_newer(connection, path, len(migrations()))
+        if 0 < version < FENCED:
+            connection.execute(UNFENCED)
         return connection
 
 
@@ -111,9 +165,10 @@ def _refuse_live(connection: apsw.Connection, path: str, version: int) -> None:
     """An older Quintet that is still at work knows nothing of a newer schema: it is let finish first."""
     if not version:
         return
-    owned = "SELECT id, owner_pid, owner_started FROM sessions WHERE owner <> '' AND lease_until >= ?"
-    for session, pid, started in connection.execute(owned, (time.time(),)).fetchall():
-        if not started or process_start(int(str(pid))) == started:
+    owned = "SELECT id, owner_pid, owner_started, lease_until FROM sessions WHERE owner <> ''"
+    for session, pid, started, until in connection.execute(owned).fetchall():
+        began = str(started).rpartition("/")[2]
+        if process_start(int(str(pid))) == began if began else float(str(until)) >= time.time():
             connection.close()
             raise StoreError(
                 f"{path}: its schema is that of an older Quintet, which is still at work in session {session}",

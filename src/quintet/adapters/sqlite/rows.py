@@ -13,7 +13,7 @@ import apsw
 import msgspec
 
 from quintet.adapters.sqlite.database import load_queries
-from quintet.domain.base.errors import LeaseLost, NotFound, StoreDamaged, StoreError, UsageError
+from quintet.domain.base.errors import LeaseLost, NotFound, StoreDamaged, StoreError, StoreNewer, UsageError
 from quintet.domain.journal.store_rows import Batch, Lease, SessionRow, Unreadable
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _END = (1 << 63) - 1
 PIECE = 1000  # event numbers read at once
+UNKNOWN = ("Invalid value", "Invalid enum value")  # how a type or a word that is not known here is told
 
 
 class Rows:
@@ -153,6 +154,9 @@ class Rows:
     def data_version(self) -> int:
         return int(self.connection.pragma("data_version"))
 
+    def holds(self, lease: Lease) -> bool:
+        return bool(self._value("holds_lease", lease.session, lease.owner, lease.number))
+
     def _all(self, query: str) -> list[tuple[Any, ...]]:
         return self.connection.execute(self.sql[query]).fetchall()
 
@@ -164,10 +168,24 @@ class Rows:
         events, seq = [], 0
         try:
             for seq, at, version, data in rows:
+                if version > protocol.VERSION:
+                    raise self._newer(seq, f"version {version} of events; this one knows {protocol.VERSION}")
                 events.append(protocol.Recorded(seq, at, protocol.decode_event(data, version)))
         except (msgspec.DecodeError, UnicodeError, KeyError) as error:
+            if isinstance(error, msgspec.ValidationError) and str(error).startswith(UNKNOWN):
+                raise self._newer(seq, str(error)) from error
             raise StoreDamaged(f"{self.path}: event {seq} cannot be read ({error})") from error
         return events
+
+    def _newer(self, seq: int, why: str) -> StoreNewer:
+        text = f"{self.path}: event {seq} was written by a newer Quintet ({why}); it was left untouched"
+        return StoreNewer(text, hint="Update Quintet to open this session; others may still open.")
+
+    def read_through(self) -> None:
+        """Read every event of the journal, and raise what is wrong with the first that cannot be read."""
+        last = 0
+        while read := self._recorded(self.connection.execute(self.sql["read_journal"], (last, PIECE))):
+            last = read[-1].seq
 
     # ── writing, inside a transaction of the caller's
 
@@ -178,8 +196,8 @@ class Rows:
     def append(self, session: str, batch: Batch) -> list[int]:
         version = _protocol().VERSION
         execute = self.connection.execute
-        owner = batch.lease.owner if batch.lease else ""
-        execute(self.sql["touch_session"], (batch.at, batch.summary.decode(), batch.title, session, owner))
+        fence = (batch.lease.owner, batch.lease.number) if batch.lease else ("", 0)
+        execute(self.sql["touch_session"], (batch.at, batch.summary.decode(), batch.title, session, *fence))
         if self.connection.changes() != 1:
             raise LeaseLost()
         if batch.consumed:
@@ -196,22 +214,38 @@ class Rows:
             execute(self.sql["close_question"], (answer, batch.at, question))
         return seqs
 
-    def submit(self, session: str, submitted: Submitted, at: str) -> None:
-        data = _protocol().encode(submitted).decode()
-        self.connection.execute(self.sql["submit"], (submitted.id, session, at, data))
+    def submit(self, session: str, submitted: Submitted, at: str) -> int:
+        """Accept a submission, unless it is here already; returns the session's last event before it."""
+        from hashlib import sha256  # who only looks never submits
 
-    def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:
-        values = (lease.owner, lease.pid, lease.started, lease.until, lease.session, now, steal)
-        self.connection.execute(self.sql["take_lease"], values)
+        encode, execute = _protocol().encode, self.connection.execute
+        digest = sha256(encode(submitted.body)).hexdigest()
+        execute(self.sql["accept"], (submitted.id, session, digest))
+        if self.connection.changes() == 1:
+            execute(self.sql["submit"], (submitted.id, session, at, encode(submitted).decode()))
+        where, after, said = execute(self.sql["accepted"], (submitted.id,)).fetchall()[0]
+        if (where, said) != (session, digest):
+            raise UsageError(f"the id {submitted.id} is that of another input, in session {where}")
+        return int(str(after))
+
+    def take_lease(self, lease: Lease, former: SessionRow) -> bool:
+        values = (lease.owner, lease.pid, lease.started, lease.until, lease.number, lease.session)
+        seen = (former.owner, former.lease_number, former.lease_until)
+        self.connection.execute(self.sql["take_lease"], (*values, *seen))
+        return self.connection.changes() == 1
+
+    def renew_lease(self, lease: Lease) -> bool:
+        values = (lease.until, lease.session, lease.owner, lease.number)
+        self.connection.execute(self.sql["renew_lease"], values)
         return self.connection.changes() == 1
 
     def release(self, lease: Lease) -> None:
-        self.connection.execute(self.sql["release_lease"], (lease.session, lease.owner))
+        self.connection.execute(self.sql["release_lease"], (lease.session, lease.owner, lease.number))
 
     def purge(self, session: str) -> None:
         if next(iter(self.connection.execute(self.sql["forks_of"], (session,))), None):
             raise UsageError(f"session {session} has forks that begin with its events; purge those first")
-        for name in ("purge_journal", "purge_inbox", "purge_questions", "purge_session"):
+        for name in ("purge_journal", "purge_inbox", "purge_submissions", "purge_questions", "purge_session"):
             self.connection.execute(self.sql[name], (session,))
 
 

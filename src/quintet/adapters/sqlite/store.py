@@ -65,7 +65,7 @@ class SqliteStore:
         def job(rows: Rows) -> list[int]:
             rows.insert_session(row)
             if batch.lease:
-                rows.take_lease(batch.lease, 0.0, True)
+                rows.take_lease(batch.lease, row)
             return rows.append(row.id, batch)
 
         return await self.write(job)
@@ -73,11 +73,14 @@ class SqliteStore:
     async def append(self, session: str, batch: Batch) -> list[int]:
         return await self.write(lambda rows: rows.append(session, batch))
 
-    async def submit(self, session: str, submitted: Submitted, at: str) -> None:
-        await self.write(lambda rows: rows.submit(session, submitted, at))
+    async def submit(self, session: str, submitted: Submitted, at: str) -> int:
+        return await self.write(lambda rows: rows.submit(session, submitted, at))
 
-    async def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:
-        return await self.write(lambda rows: rows.take_lease(lease, now, steal))
+    async def take_lease(self, lease: Lease, former: SessionRow) -> bool:
+        return await self.write(lambda rows: rows.take_lease(lease, former))
+
+    async def renew_lease(self, lease: Lease) -> bool:
+        return await self.write(lambda rows: rows.renew_lease(lease))
 
     async def release(self, lease: Lease) -> None:
         await self.write(lambda rows: rows.release(lease))
@@ -218,6 +221,10 @@ class SqliteStore:
     def last_of_type(self, session: str, kind: str) -> int:
         with clear_errors(self.path):
             return self._read.last_of_type(session, kind)
+
+    def holds(self, lease: Lease) -> bool:
+        with clear_errors(self.path):
+            return self._read.holds(lease)
 
     def data_version(self) -> int:
         with clear_errors(self.path):

@@ -106,10 +106,10 @@ class TaskRows:
         values = (*spent, task.path, task.stamp, *_said(task.text), task.id)
         self.connection.execute(self.sql["amend_task"], values)
 
-    def claim(self, claim: Claim, now: float, gone: str) -> bool:
+    def claim(self, claim: Claim, gone: str) -> bool:
         values = (
             *(claim.task, claim.owner, claim.owner_pid, claim.owner_started, claim.lease_until),
-            *(claim.heartbeat, claim.worktree, claim.model, now, gone, claim.context),
+            *(claim.heartbeat, claim.worktree, claim.model, gone, claim.context),
         )
         self.connection.execute(self.sql["claim_task"], values)
         return self.connection.changes() == 1
@@ -157,8 +157,8 @@ class SqliteTasks:
     async def amend_task(self, task: Task) -> None:
         await self._do(lambda rows: rows.amend(task))
 
-    async def claim_task(self, claim: Claim, now: float, gone: str = "") -> bool:
-        return await self._do(lambda rows: rows.claim(claim, now, gone))
+    async def claim_task(self, claim: Claim, gone: str = "") -> bool:
+        return await self._do(lambda rows: rows.claim(claim, gone))
 
     async def release_task(self, task: str, owner: str) -> None:
         await self._do(lambda rows: rows.release(task, owner))

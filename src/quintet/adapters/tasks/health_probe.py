@@ -8,7 +8,7 @@ from shutil import which
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.git.git_folders import git_folders
-from quintet.adapters.sqlite.database import clear_errors, connect_to_read
+from quintet.adapters.sqlite.database import clear_errors, open_to_read
 from quintet.adapters.sqlite.rows import Rows
 from quintet.adapters.sqlite.task_rows import TaskRows
 from quintet.adapters.tasks.task_folder import TaskFolder
@@ -47,14 +47,17 @@ class ProjectHealth:
 
     def store_problem(self, thorough: bool) -> StoreError | None:
         path = self._places.database
-        if not os.path.exists(path):
-            return None
         try:
             with clear_errors(path):
-                connection = connect_to_read(path)
+                connection = open_to_read(path)
+                if connection is None:
+                    return None
                 said = str(connection.pragma("quick_check")) if thorough else "ok"
-                Rows(connection, path).sessions(1)
+                rows = Rows(connection, path)
+                rows.sessions(1)
                 TaskRows(connection, path).tasks()
+                if thorough and said == "ok":
+                    rows.read_through()
             return None if said == "ok" else StoreDamaged(f"{path}: {said}")
         except StoreError as error:
             return error
@@ -62,11 +65,13 @@ class ProjectHealth:
     def sessions(self) -> list[SessionRow]:
         path = self._places.database
         with clear_errors(path):
-            return Rows(connect_to_read(path), path).sessions() if os.path.exists(path) else []
+            connection = open_to_read(path)
+            return Rows(connection, path).sessions() if connection else []
 
     def _task_rows(self) -> TaskRows | None:
         path = self._places.database
-        return TaskRows(connect_to_read(path), path) if os.path.exists(path) else None
+        connection = open_to_read(path)
+        return TaskRows(connection, path) if connection else None
 
     def tasks(self) -> Scan:
         folder = TaskFolder(self._places.root, self._places.runs)

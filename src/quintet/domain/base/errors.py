@@ -80,7 +80,7 @@ class StoreUnwritable(StoreError):
 
 
 class LeaseLost(StoreError):
-    """Another process has taken this session over."""
+    """Another process has taken this session over; what ran here was stopped. `quintet --resume` attaches to it."""
 
     code = "LEASE_LOST"
 

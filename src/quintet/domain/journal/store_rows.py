@@ -21,14 +21,18 @@ class SessionRow(Struct, frozen=True):
     owner_pid: int
     owner_started: str
     lease_until: float
+    lease_number: int = 0  # of the newest lease
 
 
-class Lease(Struct, frozen=True):
+class Lease(Struct, frozen=True, omit_defaults=True):
+    """The right to write a session. Every taking of it has a higher number, and only the newest one counts."""
+
     session: str
     owner: str
     pid: int
-    started: str  # start time of the process, so that a reused pid is not taken for it
+    started: str  # identity of the process, so that a reused pid is not taken for it
     until: float
+    number: int = 0
 
 
 class Batch(Struct, frozen=True):

@@ -38,10 +38,13 @@ class Clock(Protocol):
         """The instant, ISO 8601 in UTC."""
 
     def epoch(self) -> float:
-        """Seconds since 1970, for leases."""
+        """Seconds since 1970."""
 
     def monotonic(self) -> float:
         """Seconds on a clock that never jumps."""
+
+    def uptime(self) -> float:
+        """Seconds that the machine was awake since its start, for leases: the same in every process, never set."""
 
     async def sleep(self, seconds: float) -> None: ...
 
@@ -68,9 +71,17 @@ class Store(Protocol):
 
     async def append(self, session: str, batch: Batch) -> list[int]: ...
 
-    async def submit(self, session: str, submitted: Submitted, at: str) -> None: ...
+    async def submit(self, session: str, submitted: Submitted, at: str) -> int:
+        """Put a submission into the inbox, unless it was accepted before; returns the last event before it."""
 
-    async def take_lease(self, lease: Lease, now: float, steal: bool) -> bool: ...
+    async def take_lease(self, lease: Lease, former: SessionRow) -> bool:
+        """Take a session that still stands as `former` was read; False if it does not."""
+
+    async def renew_lease(self, lease: Lease) -> bool:
+        """Keep the lease; False if it is another's."""
+
+    def holds(self, lease: Lease) -> bool:
+        """Whether the lease is still the session's."""
 
     async def release(self, lease: Lease) -> None: ...
 

@@ -18,7 +18,7 @@ class Claim(Struct, frozen=True):
     task: str
     owner: str
     owner_pid: int
-    owner_started: str  # start time of the process, so that a reused pid is not taken for it
+    owner_started: str  # identity of the process, so that a reused pid is not taken for it
     lease_until: float
     heartbeat: str = ""  # the instant of the newest one
     worktree: str = ""  # where it works, if not in the project's own folder
@@ -42,8 +42,8 @@ class TaskStore(Protocol):
     async def amend_task(self, task: Task) -> None:
         """Write everything of a task but its status."""
 
-    async def claim_task(self, claim: Claim, now: float, gone: str = "") -> bool:
-        """Take or keep a claim: free, run out, one's own, or that of an owner whose process is `gone`."""
+    async def claim_task(self, claim: Claim, gone: str = "") -> bool:
+        """Take or keep a claim: free, one's own, or that of an owner whose process is `gone`."""
 
     async def release_task(self, task: str, owner: str) -> None: ...
 

@@ -25,11 +25,13 @@ _FIRST = (E, W, I)
 class Look:
     """One look at a project and its machine."""
 
-    def __init__(self, probe: HealthProbe, least_free: int, clock: Clock, process_start: Callable[[int], str]) -> None:
+    def __init__(
+        self, probe: HealthProbe, least_free: int, clock: Clock, process_identity: Callable[[int], str]
+    ) -> None:
         self._probe = probe
         self._least_free = least_free
-        self._now = clock.epoch()
-        self._process_start = process_start
+        self._now = clock.uptime()
+        self._process_identity = process_identity
 
     def health(self, *, thorough: bool = False) -> list[Finding]:
         """Everything that is wrong, errors first."""
@@ -65,9 +67,9 @@ class Look:
 
     def stale_leases(self) -> list[Lease]:
         return [
-            Lease(row.id, row.owner, row.owner_pid, row.owner_started, row.lease_until)
+            Lease(row.id, row.owner, row.owner_pid, row.owner_started, row.lease_until, row.lease_number)
             for row in self._probe.sessions()
-            if row.owner and not owner_lives(row, self._now, self._process_start)
+            if row.owner and not owner_lives(row, self._now, self._process_identity)
         ]
 
     def _leases(self) -> Iterator[Finding]:
@@ -77,7 +79,7 @@ class Look:
 
     def _claims(self) -> Iterator[Finding]:
         for claim in self._probe.claims().values():
-            if not owner_lives(claim, self._now, self._process_start):
+            if not owner_lives(claim, self._now, self._process_identity):
                 problem = f"task {claim.task} is still claimed by process {claim.owner_pid}, which is gone"
                 advice = "let go of the claim; a task that was running is tried again"
                 yield Finding("TASK_CLAIM_STALE", W, TASK, claim.task, problem, advice, True)

@@ -42,13 +42,13 @@ class TaskKeeper:
         store: TaskStore,
         files: TaskFiles,
         clock: Clock,
-        process_start: Callable[[int], str],
+        process_identity: Callable[[int], str],
         redacted: Callable[[str], str] = str,
     ) -> None:
         self.store = store
         self._files = files
         self._clock = clock
-        self._process_start = process_start
+        self._process_identity = process_identity
         self._redacted = redacted
         self._settled = False
 
@@ -70,14 +70,14 @@ class TaskKeeper:
     def holder(self, task: str) -> Claim | None:
         """Whoever works at the task now, if that process lives."""
         claim = self.store.claims().get(task)
-        return claim if claim and owner_lives(claim, self._clock.epoch(), self._process_start) else None
+        return claim if claim and owner_lives(claim, self._clock.uptime(), self._process_identity) else None
 
     def board(self, milestones: tuple[str, ...] | None, owner: str, *, person: bool = True) -> Board:
         """The tasks of some milestones, or all, as far as the next step of a cycle depends on them.
 
         With no `person` attached, what asks one before it begins comes last.
         """
-        now, live = self._clock.epoch(), self._process_start
+        now, live = self._clock.uptime(), self._process_identity
         taken = [c.task for c in self.store.claims().values() if c.owner != owner and owner_lives(c, now, live)]
         tasks = self.look().tasks
         last = () if person else [task.id for task in tasks if task.text.asks_first and not self.units(task.id)]
@@ -256,7 +256,7 @@ class TaskKeeper:
         claim = self.store.claims().get(task.id)
         if claim is None:
             return
-        if owner_lives(claim, self._clock.epoch(), self._process_start):
+        if owner_lives(claim, self._clock.uptime(), self._process_identity):
             raise TaskTaken(
                 f"task {task.id} is {task.status} in process {claim.owner_pid}",
                 hint="Stop it there (/stop), or wait until it is over.",
@@ -298,12 +298,12 @@ class TaskKeeper:
         self, task_id: str, owner: str, *, worktree: str = "", model: str = "", context: float | None = None
     ) -> Claim:
         """Claim a task for this process, or raise TaskTaken; again, it is the heartbeat."""
-        pid, now = os.getpid(), self._clock.epoch()
+        pid, now = os.getpid(), self._clock.uptime()
         until, at = now + LEASE_SECONDS, self._clock.now()
-        claim = Claim(task_id, owner, pid, self._process_start(pid), until, at, worktree, model, context)
+        claim = Claim(task_id, owner, pid, self._process_identity(pid), until, at, worktree, model, context)
         former = self.store.claims().get(self.find(task_id).id)
-        gone = former.owner if former and not owner_lives(former, now, self._process_start) else ""
-        if not await self.store.claim_task(claim, now, gone):
+        gone = former.owner if former and not owner_lives(former, now, self._process_identity) else ""
+        if not await self.store.claim_task(claim, gone):
             raise TaskTaken(f"task {task_id} is being worked at by another process")
         return claim
 
@@ -336,8 +336,8 @@ class TaskKeeper:
 
     def stale_claims(self) -> list[Claim]:
         """The claims of processes that are gone."""
-        now = self._clock.epoch()
-        return [claim for claim in self.store.claims().values() if not owner_lives(claim, now, self._process_start)]
+        now = self._clock.uptime()
+        return [claim for claim in self.store.claims().values() if not owner_lives(claim, now, self._process_identity)]
 
     # ── mending
 

@@ -35,7 +35,7 @@ class PortForm(Struct, frozen=True):
         return f"{self.name}.{named}" if self.name else named
 
 
-CLOCK = PortForm(numbered=False, unrecorded={"epoch": 0.0})  # of leases, which a replay has no need of
+CLOCK = PortForm(numbered=False, unrecorded={"epoch": 0.0, "uptime": 0.0})  # of leases, which a replay has no need of
 IDS = PortForm(kinds={"new": "id.{}"})
 RULE_BOOK = PortForm(kinds={"add": "rule_kept", "revoke": "rule_revoked"}, unrecorded={"rules": ()})
 REPOSITORY = PortForm(kinds={"line_counts": "lines"}, numbered=False)

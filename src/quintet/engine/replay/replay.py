@@ -227,7 +227,7 @@ class Replay:
                 under_way=asked("under_way", UnderWay) if header.sees_work else None,
             ),
             ownership=Ownership(
-                process_start=lambda pid: "",
+                process_identity=lambda pid: "",
                 open_elsewhere=asked("open_elsewhere", bool),
                 durable=store.durable,
                 settled=player.inbox_next,

@@ -17,7 +17,7 @@ from quintet.engine.replay.ports import PortForm, RecordedPort, ReplayedPort
 from quintet.engine.replay.recorder import Recorder
 
 T = TypeVar("T")
-STORE = PortForm(numbered=False, unrecorded={"submit": None, "take_lease": True, "data_version": 0})
+STORE = PortForm(numbered=False, unrecorded={"submit": 0, "renew_lease": True, "holds": True, "data_version": 0})
 
 
 class RecordedStore(RecordedPort):
@@ -47,15 +47,16 @@ class RecordedStore(RecordedPort):
         self._last = seqs[-1] if seqs else self._last
         return seqs
 
-    async def take_lease(self, lease: Lease, now: float, steal: bool) -> bool:
-        taken: bool = await self._port.take_lease(lease, now, steal)
-        if not taken:
+    async def renew_lease(self, lease: Lease) -> bool:
+        kept: bool = await self._port.renew_lease(lease)
+        if not kept:
             self._recorder.close()
-        return taken
+        return kept
 
     async def release(self, lease: Lease) -> None:
-        await self._port.release(lease)
         self._recorder.add("last", self._last)
+        self._recorder.close()  # the next owner goes on with the same file
+        await self._port.release(lease)
 
     def inbox(self, session: str) -> list[Submitted | Unreadable]:
         found: list[Submitted | Unreadable] = self._port.inbox(session)

@@ -151,7 +151,7 @@ class CommandParts(Struct):
 class Ownership(Struct):
     """How a process owns a session, writes its journal and lets go of it."""
 
-    process_start: Callable[[int], str]
+    process_identity: Callable[[int], str]
     open_elsewhere: Callable[[str], bool] = lambda session: False  # whether another process owns a session
     durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write  # how a write is waited for
     settled: Callable[[], Awaitable[None]] = at_once  # waited for before the inbox is looked into

@@ -1,7 +1,12 @@
-"""Who owns a session or works at a task: a lease with a heartbeat, given up when its process is gone."""
+"""Who owns a session or works at a task: a lease that its process holds until it ends or lets go.
+
+A process is known by its identity: the machine's start, the process namespace, the moment it began. So one that was
+suspended, or whose clock was set, is told from one that is gone, and a process id that came back from both.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Protocol
 
@@ -23,8 +28,21 @@ class Owned(Protocol):
     def lease_until(self) -> float: ...
 
 
-def owner_lives(row: Owned, now: float, process_start: Callable[[int], str]) -> bool:
-    """Whether a live process owns it now."""
-    if not row.owner or row.lease_until < now:
+def owner_lives(row: Owned, now: float, identity: Callable[[int], str]) -> bool:
+    """Whether a live process owns it; `now` is on the clock of leases, `identity` that of a process, empty if gone.
+
+    Where the process can be looked at, that alone decides, and no time makes it lose what it owns. Its heartbeat
+    counts only where it cannot: in another container, or where the system tells nothing of processes.
+    """
+    if not row.owner:
         return False
-    return not row.owner_started or process_start(row.owner_pid) == row.owner_started
+    boot, _, rest = row.owner_started.partition("/")
+    if not rest:  # of an older Quintet, which kept the moment alone; or of a system that knows none
+        seen = identity(row.owner_pid).rpartition("/")[2]
+        return seen == boot if boot else row.lease_until >= now
+    boot_here, _, rest_here = identity(os.getpid()).partition("/")
+    if boot != boot_here:
+        return False  # the machine has started anew since
+    if rest.partition("/")[0] != rest_here.partition("/")[0]:
+        return row.lease_until >= now
+    return identity(row.owner_pid) == row.owner_started

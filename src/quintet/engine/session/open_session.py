@@ -16,11 +16,11 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.leases import LEASE_SECONDS
 
 
-def new_lease(core: Core, session: str) -> Lease:
+def new_lease(core: Core, session: str, former: int = 0) -> Lease:
+    """A lease for this process; its number is above that of the former one."""
     pid = os.getpid()
-    return Lease(
-        session, core.ids.new("owner"), pid, core.ownership.process_start(pid), core.clock.epoch() + LEASE_SECONDS
-    )
+    identity, until = core.ownership.process_identity(pid), core.clock.uptime() + LEASE_SECONDS
+    return Lease(session, core.ids.new("owner"), pid, identity, until, former + 1)
 
 
 async def create_session(

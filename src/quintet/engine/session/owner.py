@@ -73,11 +73,22 @@ class Owner:
         self._closing = False
         self._passed_over: set[str] = set()  # submissions that cannot be read, once said
         self._tasks: list[asyncio.Task[None]] = []
+        self._letting_go: asyncio.Task[None] | None = None
         self.failed: BaseException | None = None
 
     @property
     def state(self) -> SessionState:
         return self.journal.state
+
+    @property
+    def at_work(self) -> bool:
+        """Whether something runs, or is to begin next."""
+        return self._inputs.busy or self.state.turns.following is not None
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether what runs waits for somebody, to answer or to let it go on."""
+        return bool(self.state.questions) or self.state.turns.paused
 
     def _on_event(self, event: Event) -> None:
         self._revoker.on_event(event)
@@ -112,7 +123,7 @@ class Owner:
         with contextlib.suppress(QuintetError):
             if self.failed is None:
                 await self._take_all()  # what came last is on record, and waits for the next owner
-            await self.core.store.release(self._lease)
+            await (self._letting_go or self._let_go())
         self.feed.close()
 
     def wake(self) -> None:
@@ -126,6 +137,8 @@ class Owner:
                 if self._wake.is_set() or version != seen:
                     self._wake.clear()
                     seen = version
+                    if not self.core.store.holds(self._lease):
+                        raise LeaseLost()
                     await self._take_all()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(POLL_SECONDS):
@@ -139,20 +152,29 @@ class Owner:
         try:
             while True:
                 await asyncio.sleep(HEARTBEAT_SECONDS)
-                now = self.core.clock.epoch()
-                lease = structs.replace(self._lease, until=now + LEASE_SECONDS)
-                if not await self.core.store.take_lease(lease, now, False):
+                until = self.core.clock.uptime() + LEASE_SECONDS
+                if not await self.core.store.renew_lease(structs.replace(self._lease, until=until)):
                     raise LeaseLost()
         except QuintetError as error:
             self._give_up(error)
 
     def _give_up(self, error: BaseException) -> None:
-        """The store fails or the session is another's: stop, and let readers see why."""
+        """The store fails or the session is another's: stop what runs, let go, and let readers see why."""
         if self.failed is None:
             self.failed = error
             self.journal.broken = self.journal.broken or error
             self._inputs.give_up()
             self.feed.close()
+            self._letting_go = asyncio.ensure_future(self._let_go())
+
+    async def _let_go(self) -> None:
+        """A process that lives on keeps nobody else from the session, and runs nothing in it."""
+        with contextlib.suppress(QuintetError):
+            if isinstance(self.failed, LeaseLost):
+                toolbox = self.core.turn.toolbox
+                for shell in toolbox.outside.shells():
+                    await toolbox.end_shell(shell.name, self.failed.message)
+            await self.core.store.release(self._lease)
 
     # ── submissions
 

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import OwnerGone, QuintetError, UsageError
+from quintet.domain.base.safe_text import visible
 from quintet.domain.dials.axes import Surface
 from quintet.domain.input.image_paths import image_paths
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
 from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted, TurnFinished, TurnStarted
 from quintet.domain.journal.state import SessionState, fold
-from quintet.domain.ports.ports import ShellState, Store
+from quintet.domain.ports.ports import ShellState, Store, Unreadable
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.checkpoints import rewind_preview
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from quintet.engine.checkpoints.rewind_preview import PointChoice
 
 WATCH_SECONDS = 0.05
+ID = r"[\w.-]{1,64}"  # of a submission, as a client may choose it
 OWNER_SECONDS = 0.5  # how often a quiet owner is looked for
 CLOSED_FIRST = InputOutcome(EndStatus.INTERRUPTED, reason="the session closed first")
 
@@ -41,7 +44,7 @@ class FollowedInput:
     """The events of a session from an input on to that input's end; then `outcome` says what came of it."""
 
     def __init__(self, session: Session, submission: str, after: int, signals: bool) -> None:
-        self._events = session.events(after, signals=signals)
+        self._events = session.events(after, signals=signals, take_over=True)
         self._watch = InputWatch(submission)
 
     @property
@@ -65,12 +68,22 @@ class FollowedInput:
 
 
 class Session:
-    def __init__(self, core: Core, session: str, surface: Surface, owner: Owner | None, since: int = 0) -> None:
+    def __init__(
+        self,
+        core: Core,
+        session: str,
+        surface: Surface,
+        owner: Owner | None,
+        since: int = 0,
+        take_over: Callable[[], Awaitable[Owner | None]] | None = None,
+    ) -> None:
         self.id = session
         self.since = since  # the last event before this attachment
         self.surface = surface
         self._core = core
         self._owner = owner
+        self._take_over = take_over  # makes this process the owner, once the one that is attached to is gone
+        self._taking_over = asyncio.Lock()
         self._submitted: dict[str, int] = {}  # the last event before each submission from here
 
     @property
@@ -106,13 +119,16 @@ class Session:
         """Every slash command, as far as typing it goes."""
         return usages(self._core.commands.features)
 
-    async def submit(self, body: Submission, *, typed: bool = False, by_hand: str = "") -> str:
+    async def submit(self, body: Submission, *, typed: bool = False, by_hand: str = "", id: str = "") -> str:
         """Put a submission into the session's inbox; returns its id once it is durable.
 
         `typed`: the user typed it key by key at the terminal of this process, or confirmed it there. It is remembered
         in this process and nowhere else, so it counts only if the session runs here. `by_hand` is what of it a person
-        typed, pasted or dropped here: a picture outside the project that it names is taken along.
+        typed, pasted or dropped here: a picture outside the project that it names is taken along. `id` is the
+        submission's own: what was accepted with it before, also by another process, is this one, and is not run again.
         """
+        if id and not re.fullmatch(ID, id):
+            raise UsageError(f"{visible(id)!r} is no id of an input: letters, digits, dots and dashes, at most 64")
         most = self._core.settings.limits.input_bytes
         if isinstance(body, Say) and len(body.text) * 4 > most and (size := len(body.text.encode())) > most:
             raise UsageError(
@@ -123,19 +139,19 @@ class Session:
             body = Say(text=body.text.encode("utf-8", "replace").decode())
         body = self._core.redactor.clean(body)  # a secret that was pasted goes no further
         self._check()
-        submitted = Submitted(self._core.ids.new("in"), body, self.surface)
+        submitted = Submitted(id or self._core.ids.new("in"), body, self.surface)
         if paths := image_paths(by_hand):
             await asyncio.to_thread(self._core.turn.bring_images, submitted.id, paths)
-        self._submitted[submitted.id] = self._core.store.last_seq(self.id)
         if typed and self._owner and isinstance(body, Say):
             self._owner.core.ownership.typed_lines.add(submitted.id, body.text)
-        await self._core.store.submit(self.id, submitted, self._core.clock.now())
+        at = self._core.clock.now()
+        self._submitted[submitted.id] = await self._core.store.submit(self.id, submitted, at)
         if self._owner:
             self._owner.wake()
         return submitted.id
 
-    async def say(self, text: str, *, by_hand: str = "") -> str:
-        return await self.submit(Say(text=text), by_hand=by_hand)
+    async def say(self, text: str, *, by_hand: str = "", id: str = "") -> str:
+        return await self.submit(Say(text=text), by_hand=by_hand, id=id)
 
     async def points(self) -> list[PointChoice]:
         """The points this session can go back to, oldest first."""
@@ -169,14 +185,34 @@ class Session:
         begin = self._submitted.get(submission, self.since) if after is None else after
         return FollowedInput(self, submission, begin, signals)
 
-    async def events(self, after: int = 0, *, signals: bool = False) -> AsyncGenerator[Recorded | Signal]:
-        """Every event numbered above `after`, then new ones as they become durable; see `feed` on slow readers."""
-        if self._owner:
-            async for item in self._local(self._owner, after, signals):
-                yield item
-        else:
-            async for recorded in self._watch(after):
-                yield recorded
+    async def events(
+        self, after: int = 0, *, signals: bool = False, take_over: bool = False
+    ) -> AsyncGenerator[Recorded | Signal]:
+        """Every event numbered above `after`, then new ones as they become durable; see `feed` on slow readers.
+
+        When the process that owns the session ends, it is an error, or with `take_over` this one goes on in its place.
+        """
+        while not self._owner:
+            try:
+                async for recorded in self._watch(after):
+                    after = recorded.seq
+                    yield recorded
+            except OwnerGone:
+                if not take_over or not self._take_over:
+                    raise
+                async with self._taking_over:
+                    self._owner = self._owner or await self._take_over()
+        async for item in self._local(self._owner, after, signals):
+            yield item
+
+    async def drained(self) -> None:
+        """Wait until what others have submitted is done too, if it runs here; what needs a person is left."""
+        owner = self._owner
+        while owner and not owner.failed and not owner.needs_person:
+            inbox = self._core.store.inbox(self.id)
+            if not owner.at_work and all(isinstance(one, Unreadable) for one in inbox):
+                return
+            await asyncio.sleep(WATCH_SECONDS)
 
     async def _local(self, owner: Owner, after: int, signals: bool) -> AsyncIterator[Recorded | Signal]:
         reader = owner.feed.reader(signals)
@@ -217,10 +253,10 @@ class Session:
                 for recorded in store.read(self.id, last):
                     last = recorded.seq
                     yield recorded
-            elif clock.monotonic() - looked > OWNER_SECONDS:
+            if clock.monotonic() - looked > OWNER_SECONDS:
                 looked = clock.monotonic()
                 row = store.session(self.id)
-                if row is None or not owner_lives(row, clock.epoch(), self._core.ownership.process_start):
+                if row is None or not owner_lives(row, clock.uptime(), self._core.ownership.process_identity):
                     raise OwnerGone()
             await asyncio.sleep(WATCH_SECONDS)
 

@@ -16,7 +16,7 @@ from textual import events, on
 from textual.driver import Driver
 from textual.events import Key
 
-from quintet.domain.base.errors import OwnerGone, QuintetError
+from quintet.domain.base.errors import LeaseLost, OwnerGone, QuintetError
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import SessionState
@@ -207,6 +207,9 @@ class TerminalUi(KeyedUi):
         except OwnerGone:
             await self.attach(session.id)
             self.note("the process that ran this session has ended; it goes on here", "warning")
+        except LeaseLost:
+            await self.attach(session.id)
+            self.note("another process took this session over: what ran here was stopped, and you follow it", "error")
         except QuintetError as error:
             self.note(f"{error}\nnothing more is written here; quintet --resume goes on with the session", "error")
         except Exception as error:

@@ -4,29 +4,43 @@
 INSERT INTO sessions (id, created, updated, parent, forked_after, title, summary) VALUES (?, ?, ?, ?, ?, ?, ?)
 
 -- name: session_by_id
-SELECT id, created, updated, parent, forked_after, title, summary, owner, owner_pid, owner_started, lease_until
+SELECT id, created, updated, parent, forked_after, title, summary, owner, owner_pid, owner_started, lease_until,
+  lease_number
 FROM sessions WHERE id = ?
 
 -- name: sessions_by_prefix
 SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 ORDER BY updated DESC LIMIT 2
 
 -- name: sessions_newest_first
-SELECT id, created, updated, parent, forked_after, title, summary, owner, owner_pid, owner_started, lease_until
+SELECT id, created, updated, parent, forked_after, title, summary, owner, owner_pid, owner_started, lease_until,
+  lease_number
 FROM sessions ORDER BY updated DESC, id DESC LIMIT ?
 
 -- name: touch_session
 UPDATE sessions SET updated = ?1, summary = ?2, title = CASE WHEN title = '' THEN ?3 ELSE title END
-WHERE id = ?4 AND (?5 = '' OR owner = ?5)
+WHERE id = ?4 AND (?5 = '' OR owner = ?5 AND lease_number = ?6)
 
 -- name: take_lease
-UPDATE sessions SET owner = ?1, owner_pid = ?2, owner_started = ?3, lease_until = ?4
-WHERE id = ?5 AND (owner = ?1 OR owner = '' OR lease_until < ?6 OR ?7)
+-- Only from whoever held it when it was looked at: a heartbeat or another taker since then wins.
+UPDATE sessions SET owner = ?1, owner_pid = ?2, owner_started = ?3, lease_until = ?4, lease_number = ?5
+WHERE id = ?6 AND owner = ?7 AND lease_number = ?8 AND lease_until = ?9 AND lease_number < ?5
+
+-- name: renew_lease
+UPDATE sessions SET lease_until = ?1 WHERE id = ?2 AND owner = ?3 AND lease_number = ?4
+
+-- name: holds_lease
+SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ? AND owner = ? AND lease_number = ?)
 
 -- name: release_lease
-UPDATE sessions SET owner = '', owner_pid = 0, owner_started = '', lease_until = 0 WHERE id = ? AND owner = ?
+-- The number stays: the next one is higher.
+UPDATE sessions SET owner = '', owner_pid = 0, owner_started = '', lease_until = 0
+WHERE id = ? AND owner = ? AND lease_number = ?
 
 -- name: append_event
 INSERT INTO journal (session, at, type, version, data) VALUES (?, ?, ?, ?, ?)
+
+-- name: read_journal
+SELECT seq, at, version, data FROM journal WHERE seq > ? ORDER BY seq LIMIT ?
 
 -- name: read_events
 SELECT seq, at, version, data FROM journal WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq
@@ -69,6 +83,13 @@ SELECT max(seq) FROM journal WHERE session = ? AND type = ?
 -- name: count_events
 SELECT count(*) FROM journal WHERE session = ?
 
+-- name: accept
+INSERT INTO submissions (id, session, after, digest)
+VALUES (?1, ?2, (SELECT ifnull(max(seq), 0) FROM journal WHERE session = ?2), ?3) ON CONFLICT (id) DO NOTHING
+
+-- name: accepted
+SELECT session, after, digest FROM submissions WHERE id = ?
+
 -- name: submit
 INSERT INTO inbox (id, session, at, data) VALUES (?, ?, ?, ?)
 
@@ -101,6 +122,9 @@ DELETE FROM journal WHERE session = ?
 
 -- name: purge_inbox
 DELETE FROM inbox WHERE session = ?
+
+-- name: purge_submissions
+DELETE FROM submissions WHERE session = ?
 
 -- name: purge_questions
 DELETE FROM questions WHERE session = ?

@@ -34,16 +34,16 @@ INSERT INTO task_transitions (task_id, from_status, to_status, reason, scope, ti
 SELECT task_id, from_status, to_status, reason, timestamp, scope, id FROM task_transitions WHERE task_id = ? ORDER BY id
 
 -- name: claim_task
--- One's own claim never gets shorter: a clock that was set back and is put right would free it.
+-- Only from nobody, from oneself, or from the one who was seen to be gone.
 INSERT INTO task_runtime (
   task_id, owner, process_pid, owner_started, lease_until, last_heartbeat_at, worktree_path, current_model,
   context_usage_percent
-) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?11)
+) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?10)
 ON CONFLICT (task_id) DO UPDATE SET
   owner = ?2, process_pid = ?3, owner_started = ?4, last_heartbeat_at = ?6, worktree_path = ?7, current_model = ?8,
-  context_usage_percent = CASE WHEN owner = ?2 THEN ifnull(?11, context_usage_percent) ELSE ?11 END,
-  lease_until = CASE WHEN owner = ?2 THEN max(lease_until, ?5) ELSE ?5 END
-WHERE owner = ?2 OR lease_until < ?9 OR owner = ?10
+  context_usage_percent = CASE WHEN owner = ?2 THEN ifnull(?10, context_usage_percent) ELSE ?10 END,
+  lease_until = ?5
+WHERE owner = ?2 OR owner = ?9
 
 -- name: release_task
 DELETE FROM task_runtime WHERE task_id = ? AND owner = ?

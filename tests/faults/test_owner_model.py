@@ -1,0 +1,99 @@
+"""Every schedule of lease and inbox keeps what is promised: one writer, each input once. A protocol that is weaker
+breaks it, and is found; and the store does what the model says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import product
+from pathlib import Path
+
+import owner_model
+import pytest
+from owner_model import NOBODY, Defect, LeaseRow, Protocol, begin, explore
+
+from quintet.adapters.sqlite.store import SqliteStore
+from quintet.domain.base.errors import LeaseLost
+from quintet.domain.journal.store_rows import Batch, Lease, SessionRow
+
+# What each process sends, one input a run; the last one comes when the others are gone, and finds what they left.
+FOUR_INPUTS = ((0,), (1,), (2, 3), ())
+SENT_AGAIN = ((0, 0), (1,), ())
+WEAKER = dict.fromkeys(Protocol.__dataclass_fields__, SENT_AGAIN) | {"own_release": ((0,), (1,), (2,), ())}
+
+
+@pytest.mark.parametrize(("kills", "lapses"), [(0, 0), (1, 0), (0, 1)])
+def test_three_processes_with_four_inputs_keep_each_once_in_every_schedule(kills: int, lapses: int) -> None:
+    assert explore(Protocol(), begin(FOUR_INPUTS, kills, lapses)) > 20_000
+
+
+@pytest.mark.parametrize(("kills", "lapses"), [(2, 0), (1, 1), (0, 2)])
+def test_an_input_that_is_sent_again_is_one_in_every_schedule(kills: int, lapses: int) -> None:
+    assert explore(Protocol(), begin(SENT_AGAIN, kills, lapses)) > 2_000
+
+
+@pytest.mark.parametrize("flag", list(WEAKER))
+def test_a_weaker_protocol_is_found(flag: str) -> None:
+    weaker = Protocol(**{flag: False})
+    with pytest.raises(Defect):
+        for kills, lapses in ((0, 0), (1, 0), (0, 1), (1, 1)):
+            explore(weaker, begin(WEAKER[flag], kills, lapses))
+
+
+def test_the_store_takes_renews_and_releases_leases_as_the_model_does(tmp_path: Path) -> None:
+    """Every row of two owners, two numbers and two heartbeats, against everything that can be asked of it."""
+    owners, numbers, untils = (NOBODY, 1, 2), (1, 2), (0, 5)
+    rows = [LeaseRow(owner, number, until) for owner, number, until in product(owners, numbers, untils)]
+
+    def name(owner: int) -> str:
+        return "" if owner == NOBODY else f"owner-{owner}"
+
+    def stored(row: LeaseRow) -> SessionRow:
+        return SessionRow("s", "", "", "", 0, "", b"{}", name(row.owner), 0, "", row.until, row.number)
+
+    def lease(owner: int, number: int, until: int = 0) -> Lease:
+        return Lease("s", name(owner), 0, "", until, number)
+
+    async def run() -> int:
+        store = SqliteStore(str(tmp_path / "state.db"))
+        await store.create(stored(LeaseRow()), Batch(None, [], "", b"{}"))
+
+        async def put(row: LeaseRow) -> None:
+            values = (name(row.owner), row.number, row.until)
+            sql = "UPDATE sessions SET owner = ?, lease_number = ?, lease_until = ?"
+            await store.write(lambda rows: rows.connection.execute(sql, values).fetchall())
+
+        def now() -> LeaseRow:
+            found = store.session("s")
+            assert found
+            owner = int(found.owner.rpartition("-")[2]) if found.owner else NOBODY
+            return LeaseRow(owner, found.lease_number, int(found.lease_until))
+
+        asked = 0
+        for row, seen, me in product(rows, rows, (1, 2)):
+            await put(row)
+            taken = owner_model.take(row, seen, me, 9)
+            assert await store.take_lease(lease(me, seen.number + 1, 9), stored(seen)) is (taken is not None)
+            assert now() == (taken or row)
+            asked += 1
+        for row, me, number in product(rows, (1, 2), numbers):
+            await put(row)
+            held = owner_model.holds(row, me, number)
+            assert store.holds(lease(me, number)) is held
+            renewed = owner_model.renew(row, me, number, 7)
+            assert await store.renew_lease(lease(me, number, 7)) is held
+            assert now() == (renewed or row)
+            await put(row)
+            try:
+                await store.append("s", Batch(lease(me, number), [], "", b"{}"))
+                wrote = True
+            except LeaseLost:
+                wrote = False
+            assert wrote is held
+            await store.release(lease(me, number))
+            assert now() == owner_model.release(row, me, number)
+            asked += 4
+        await store.close()
+        return asked
+
+    assert asyncio.run(run()) == 12 * 12 * 2 + 12 * 2 * 2 * 4
