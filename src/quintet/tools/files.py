@@ -70,7 +70,7 @@ async def Read(bench: Workbench, file_path: str, offset: int = 1, limit: int = M
     if first > len(lines):
         return ToolResult(f"{file_path}: it ends with line {len(lines)}; there is no line {first}", summary="0 lines")
     if last < len(lines):
-        text += f"\n({len(lines) - last} more lines; go on with offset={last + 1})"
+        text += f"\n({len(lines) - last} more lines; continue with offset={last + 1})"
     return ToolResult(text, summary=counted(len(shown), "line"))
 
 
@@ -138,7 +138,7 @@ def _of_patch(bench: Workbench, patch: FilePatch) -> FileChanged:
         bench.files.read(patch.path)
     except FileNotFoundError:
         return patch.path, None, _data(patch.added), ()
-    raise ToolFailed(f"{patch.path}: the patch adds it, and it is there already; nothing was changed")
+    raise ToolFailed(f"{patch.path}: the patch adds it, and it already exists; nothing was changed")
 
 
 def _as_read(bench: Workbench, file_path: str) -> bytes:

@@ -209,7 +209,7 @@ def test_what_the_recording_has_and_the_run_does_not_is_a_difference(repo: Path,
     del recording.segments[0].entries[inputs[-1]]
     outcome = replay(recording)
     assert outcome.difference and outcome.difference.type == "input_received"
-    assert "stands still" in outcome.difference.hint
+    assert "stopped" in outcome.difference.hint
 
 
 def test_another_prompt_is_found_at_the_first_request_and_named(repo: Path, tmp_path: Path) -> None:

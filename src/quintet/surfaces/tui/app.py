@@ -56,7 +56,7 @@ async def run(context: TuiContext) -> int:
         context.log_crash(ui.failure)
         raise ui.failure
     if ui.state.turns.count:
-        sys.stdout.write(f"quintet --resume {ui.state.session}   goes on with this session\n")
+        sys.stdout.write(f"quintet --resume {ui.state.session}   resumes this session\n")
     return code or 0
 
 
@@ -207,9 +207,9 @@ class TerminalUi(KeyedUi):
                     await asyncio.sleep(0)
         except OwnerGone:
             await self.attach(session.id)
-            self.note("the process that ran this session has ended; it goes on here", "warning")
+            self.note("the process that ran this session has ended; it continues here", "warning")
         except QuintetError as error:
-            self.note(f"{error}\nnothing more is written here; quintet --resume goes on with the session", "error")
+            self.note(f"{error}\nnothing more is written here; quintet --resume resumes the session", "error")
         except Exception as error:
             self._fail(error)
 
@@ -373,7 +373,7 @@ def welcome(found: Sequence[str], tour: str, models: str, *, first_time: bool) -
         Line(f"  {connect:<21} connects a model", "dim"),
     ]
     if tour:
-        lines.append(Line(f"  {tour:<21} a minute's tour on a small repository", "dim"))
+        lines.append(Line(f"  {tour:<21} 1-minute tour on a small repository", "dim"))
     return [*lines, Line("  ?                     every key", "dim")]
 
 
