@@ -82,7 +82,7 @@ def stop(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if not running and not state.dials.pending and run is None:
         raise UsageError("nothing is running")
     dropped = dials.drop_all(state, "/stop")
-    said = f"; {counted(len(dropped), 'waiting transition')} dropped" if dropped else ""
+    said = f"; {counted(len(dropped), 'pending transition')} dropped" if dropped else ""
     withdrawn = context.questions.withdrawn(QuestionAbout.PLAN, "/stop")
     waiting = runs.move(context.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
     held = queued.held(state, "/stop")
