@@ -58,7 +58,7 @@ def test_a_secret_is_set_listed_and_removed_and_its_value_never_shown(quintet: P
     assert f"DEPLOY_TOKEN  from {kept}  exposed to no command" in called.out
     assert all(VALUE not in text for text in (listed.out, called.out, done.out))
     assert "DEPLOY_TOKEN is gone" in quintet.run("secrets", "remove", "DEPLOY_TOKEN").clean(0).out
-    assert "no secrets are known here" in quintet.run("secrets", "list").clean(0).out
+    assert "no secrets found" in quintet.run("secrets", "list").clean(0).out
 
 
 def test_what_is_kept_is_kept_back_and_given_where_the_user_says(quintet: Program, tmp_path: Path) -> None:

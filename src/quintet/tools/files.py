@@ -321,7 +321,7 @@ async def fs_create_directory(bench: Workbench, path: str) -> ToolResult:
     :path: the folder, relative to the project
     """
     made = bench.files.make_folder(path)
-    return ToolResult(f"{path} {'made' if made else 'was there already'}", changed=(path,) if made else ())
+    return ToolResult(f"{path} {'made' if made else 'already existed'}", changed=(path,) if made else ())
 
 
 @tool(effects={Effect.DESTROY}, profile=PermissionProfile.NORMAL, touch=_deletes, confined=True)
