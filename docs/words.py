@@ -130,7 +130,7 @@ def _code(text: str) -> bool:
     """Whether a string is no text: no two words, or a pattern, a statement, a style."""
     words = WORD.findall(text.replace("{}", " "))
     held = text.count("{}")
-    if not words or not re.search(r"\S\s\S", text.strip()) or len(words) + held < 2:
+    if not words or not re.search(r"\S\s+\S", text.strip()) or len(words) + held < 2:
         return True
     if any(not char.isprintable() and char not in "\n\t" for char in text):
         return True

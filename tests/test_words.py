@@ -1,5 +1,6 @@
 """Every text that a person can read is in docs/words.txt, so that a change of wording is one review."""
 
+import re
 import runpy
 from pathlib import Path
 
@@ -44,3 +45,65 @@ def test_a_text_is_listed(source: str, texts: list[str]) -> None:
 )
 def test_what_is_no_text_is_not_listed(source: str) -> None:
     assert WORDS["texts"](source) == []
+
+
+# Words that are not used, and what is said instead.
+ODD = {
+    r"mend(s|ed|ing)?": "fix",
+    r"(is|are|none is) not here|none is here": "not installed, not found",
+    r"unasked": "without approval",
+    r"wants|is wanted|are wanted": "needs, is expected",
+    r"go(es)? on|went on": "continue, resume",
+    r"heed(s|ed)?": "honoured",
+    r"kept back|given to no": "hidden, exposed",
+    r"loose ends?": "warnings",
+    r"walls?": "sandbox",
+    r"waits for you": "needs your input",
+    r"shipped": "built in",
+    r"standing rules?|grants": "rules",
+    r"(by )?your own hand": "manually",
+    r"by surface": "default",
+    r"small letters": "lowercase",
+    r"at its word": "not verified",
+    r"round again": "cycle",
+    r"a minute's tour": "1-minute tour",
+    r"stands (twice|behind)": "appears twice, why",
+    r"anew": "again",
+    r"hung up": "closed the connection",
+    r"ax[ie]s": "dials",
+    r"deeds?|tape|levers?": "journal, dials",
+    r"why asked": "Reason",
+    r"fault of the tool": "internal error",
+}
+ALLOWED = {
+    "domain/shell/programs.py": "names of programs: wall",
+    "engine/cycle/cycle.py: goes on": "a reason in journals, which replay to the letter",
+    "engine/turn/gatekeeper.py: the axes were tightened": "a reason in journals, which replay to the letter",
+    "features/forge/pull_request.py": "as the forge's own page says it: ada wants to merge",
+    "domain/permission/question.py: why asked": "a label that the journal of earlier versions has",
+}
+
+
+@pytest.mark.parametrize(("odd", "plain"), ODD.items(), ids=list(ODD.values()))
+def test_one_word_for_one_thing(odd: str, plain: str) -> None:
+    found = [
+        line
+        for line in LIST.splitlines()
+        if re.search(rf"\b(?:{odd})\b", re.sub(r"\{\w+\}", "", line.partition(": ")[2]), re.I)
+        and not line.startswith(tuple(ALLOWED))
+    ]
+    assert found == [], f"say: {plain}"
+
+
+PAGES = [DOCS.parent / "README.md", DOCS / "tutorial.md", *DOCS.glob("howto/*.md"), *DOCS.glob("reference/*.md")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pages_for_users_use_the_same_words(page: Path) -> None:
+    text = page.read_text()
+    odd = r"(?i)\b(?:mend(?:s|ed|ing)?|unasked|heed(?:s|ed)?|loose ends?|waits for you|shipped|goes on|kept back)\b"
+    assert re.findall(odd, text) == []
+
+
+def test_every_exception_is_still_one() -> None:
+    assert [one for one in ALLOWED if not any(line.startswith(one) for line in LIST.splitlines())] == []

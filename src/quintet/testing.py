@@ -78,7 +78,7 @@ class ScriptedExecutors:
 
     async def look(self, name: str) -> Availability:
         if name not in self.names():
-            return Availability(name, problem=f'"{name}" is no executor.')
+            return Availability(name, problem=f'"{name}" is not an executor.')
         return Availability(name, f"/nowhere/{name}", "1.0")
 
     async def run(self, assignment: Assignment) -> AsyncIterator[ExecutorPart]:

@@ -66,7 +66,7 @@ def test_a_line_that_goes_on_in_the_background_deletes_nothing_without_approval(
     """What it deletes when its call is over is in no record, so nothing would bring it back."""
     driver = rewound(project, bash("sleep 0.2; rm -rf plain.txt own.log out", run_in_background=True))
     decision = driver.of(p.CallDecided)[-1]
-    assert decision.verdict == "ask" and "goes on in the background" in decision.reason
+    assert decision.verdict == "ask" and "continues in the background" in decision.reason
     assert (project / "plain.txt").exists() and (project / "out/deep/x").exists()
 
 

@@ -240,9 +240,9 @@ def _hard_link(repo: Path) -> None:
 LACKING = {
     "too large": (_too_large, "rm x.bin", "x.bin", "is larger than"),
     "a nested repository": (_nested, "rm -rf lib", "lib/x", "is a repository of its own"),
-    "behind a link": (_linked, "rm link/x", "real/x", "lies behind a link"),
-    "above a link": (_above_a_link, "rm link/../x", "deep/x", "lies behind a link"),
-    "above a link, by cd": (_above_a_link, "cd link && rm ../x", "deep/x", "lies behind a link"),
+    "behind a link": (_linked, "rm link/x", "real/x", "is behind a link"),
+    "above a link": (_above_a_link, "rm link/../x", "deep/x", "is behind a link"),
+    "above a link, by cd": (_above_a_link, "cd link && rm ../x", "deep/x", "is behind a link"),
     "a hard link": (_hard_link, "rm x", "x", "other names"),
     "protected": (
         lambda repo: put(repo / ".mcp.json", "{}"),

@@ -283,7 +283,7 @@ FAILURES = {
     "hangs": (Reply(text="late", only=0, then="hang"), "LLM_TIMEOUT", "silent for 0.3 s"),
     "hangs in the middle": (CUT, "LLM_TIMEOUT", "silent for 0.3 s"),
     "cuts the stream": (Reply(text="Half an ans", only=CUT.only, then="close"), "LLM_BAD_RESPONSE", "broke off"),
-    "hangs up": (Reply(only=0, then="close"), "LLM_HTTP_ERROR", "hung up"),
+    "hangs up": (Reply(only=0, then="close"), "LLM_HTTP_ERROR", "closed the connection"),
     "is no HTTP server": (Reply(raw="SSH-2.0-OpenSSH_9.6\r\n", then="close"), "LLM_BAD_RESPONSE", "HTTP"),
     "answers with a web page": (Reply(body="<html>hello</html>"), "LLM_BAD_RESPONSE", ""),
     "answers other JSON": (Reply(body='{"hello": [1, 2]}'), "LLM_BAD_RESPONSE", ""),

@@ -52,7 +52,7 @@ def test_a_lease_whose_process_is_gone_is_let_go(quintet: Program) -> None:
     assert (found["severity"], found["scope"], found["fixable"]) == ("warning", "session", True)
     assert f"leased to process {GONE}, which is gone" in found["problem"]
     fixed = quintet.run("doctor", "fix", "--json").json()["fixed"]
-    assert fixed == [f"let go of session {found['subject']}"]
+    assert fixed == [f"released session {found['subject']}"]
     assert findings(quintet) == {}
 
 
@@ -83,7 +83,7 @@ def test_the_task_of_a_process_that_is_gone_is_tried_again(quintet: Program, ret
     database.execute(f"UPDATE task_runtime SET process_pid = {GONE}; UPDATE tasks SET retry_count = {retries}")
     assert findings(quintet)["TASK_CLAIM_STALE"]["fixable"]
     fixed = quintet.run("doctor", "fix", "--json").json()["fixed"]
-    assert sorted(fixed) == [f"let go of task t1, which is {after}", "let go of task t2, which is verifying"]
+    assert sorted(fixed) == [f"released task t1, which is {after}", "released task t2, which is verifying"]
     assert findings(quintet) == {}
     assert untimed(todo(quintet.root)) == ["done/t2.md", "t1.md"]
 
@@ -154,7 +154,7 @@ def test_a_machine_without_git_is_an_error(quintet: Program, tmp_path: Path, mon
 def test_a_disk_that_is_nearly_full_is_an_error(quintet: Program) -> None:
     quintet.settings("[doctor]\nfree_bytes = 1000000000000000000\n")
     found = findings(quintet)["DISK_FULL"]
-    assert found["severity"] == "error" and "MB left of the 1000000000000 MB wanted" in found["problem"]
+    assert found["severity"] == "error" and "MB left of the 1000000000000 MB required" in found["problem"]
 
 
 def test_a_weak_sandbox_is_said(quintet: Program) -> None:
@@ -181,7 +181,7 @@ def test_drift_malformed_pages_and_knots_are_found_and_the_first_are_mended(quin
     }
     assert "t2 → t3 → t2" in found["TASK_CYCLE"]["problem"]
     said = quintet.run("doctor").out
-    assert "`quintet doctor fix` mends 2 of 5" in said
+    assert "`quintet doctor fix` can fix 2 of 5" in said
     fixed = quintet.run("doctor", "fix")
     assert fixed.code == 1, "what only a person can mend is still wrong"
     assert fixed.out.startswith("took up new.md as task new, todo\nwrote t1.md again\n\n")
@@ -197,7 +197,7 @@ def test_a_newer_and_a_damaged_database_are_findings_and_left_as_they_are(quinte
     found = findings(quintet)
     assert list(found) == ["STORE_NEWER"] and found["STORE_NEWER"]["scope"] == "state"
     refused = quintet.run("doctor", "fix")
-    assert refused.code == 2 and "nothing can be mended while the state cannot be used" in refused.err
+    assert refused.code == 2 and "nothing can be fixed while the state cannot be used" in refused.err
     for suffix in ("-wal", "-shm"):
         if os.path.exists(path + suffix):
             os.unlink(path + suffix)

@@ -19,7 +19,7 @@ def test_s4_a_flow_plans_executes_verifies_and_says_where_each_task_stands(quint
         "accepted 3 tasks, by autonomous",
         "build │ autonomous │ trusted │ smart   plan → build, by user",
         "unit 1/3 create the file NEWS.md",
-        "returned create the file NEWS.md",
+        "failed verification: create the file NEWS.md",
         "· attempt 2",
         "done     3 of 3 tasks done · 4 units",
     ):
@@ -99,7 +99,7 @@ def test_in_a_plain_session_a_plan_is_shown_and_waits_for_accept(quintet: Progra
     lines = f"/plan {TWO}\n/accept --autonomous --permission-profile normal\n/status\n"
     done = quintet.run("--plain", "--control", "assisted", "--permission-profile", "normal", stdin=lines)
     out = done.clean(0).out
-    assert "~~~~" not in out and "plan     2 tasks" in out and "waiting  the plan waits for you: /accept" in out
+    assert "~~~~" not in out and "plan     2 tasks" in out and "waiting  the plan needs your approval: /accept" in out
     assert out.index("waiting  ") < out.index("accepted 2 tasks, by user") < out.index("done     2 of 2 tasks done")
     assert "cycle     done, completed" in out
 

@@ -45,7 +45,7 @@ def test_s1_9_1_every_request_is_in_the_log_with_its_fields(quintet: Program, mo
     assert lines[0]["badge"] == "chat │ autonomous │ restricted │ smart"
     heading, *shown = quintet.run("logs", "--kind", "request").clean(0).out.splitlines()
     assert len(shown) == 2
-    for word in ("TIME", "RUN", "STAGE", "MODEL", "TOOLS", "REASONING", "AXES", "CACHED", "COST", "OUTCOME"):
+    for word in ("TIME", "RUN", "STAGE", "MODEL", "TOOLS", "REASONING", "DIALS", "CACHED", "COST", "OUTCOME"):
         assert word in heading
     assert all(session in line and line.endswith("ok") and "0.8000" in line for line in shown)
 

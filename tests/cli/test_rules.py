@@ -92,7 +92,7 @@ def test_a_broken_rules_file_is_named_and_left_as_it_is(quintet: Program, words:
     rules_file().write_text("[{")
     done = quintet.run("rules", *words)
     assert done.code in (1, 2) and "Traceback" not in done.err
-    assert str(rules_file()) in done.err and "Mend or delete it" in done.err
+    assert str(rules_file()) in done.err and "Fix or delete it" in done.err
     assert rules_file().read_text() == "[{"
 
 
@@ -102,7 +102,7 @@ def test_a_person_says_always_and_is_not_asked_again(quintet: Program, model: Mo
     terminal.types("test it")
     terminal.sees(f"Run: {TEST}?", "Always     in this project, until `quintet rules revoke`")
     terminal.sees("[y] yes   [s] yes, for this session   [a] always here: this line")
-    terminal.sees("[t] go on in profile trusted   [n] no   [e] no, with feedback")
+    terminal.sees("[t] continue in profile trusted   [n] no   [e] no, with feedback")
     terminal.types("a")
     terminal.sees(f"rule     allow bash {TEST} (build) · quintet rules revoke rule-", "one", "› ")
     terminal.types("test it again")

@@ -47,7 +47,7 @@ def test_a_secret_is_set_listed_and_removed_and_its_value_never_shown(quintet: P
     expose = {"EXTRA_KEY": "short"}
     listed = quintet.run("secrets", "list", **expose).clean(0)
     assert [line.split() for line in listed.out.splitlines()] == [
-        ["NAME", "FROM", "KEPT", "BACK", "GIVEN", "TO"],
+        ["NAME", "FROM", "HIDDEN", "EXPOSED", "TO"],
         ["DEPLOY_TOKEN", str(kept), "yes", "no", "command"],
         ["EXTRA_KEY", "environment", "too", "short", "no", "command"],
     ]
@@ -55,10 +55,10 @@ def test_a_secret_is_set_listed_and_removed_and_its_value_never_shown(quintet: P
         {"name": "DEPLOY_TOKEN", "source": str(kept), "exposed": [], "redacted": True}
     ]
     called = quintet.run("tools", "call", "list_secrets").clean(0)
-    assert f"DEPLOY_TOKEN  from {kept}  given to no command" in called.out
+    assert f"DEPLOY_TOKEN  from {kept}  exposed to no command" in called.out
     assert all(VALUE not in text for text in (listed.out, called.out, done.out))
     assert "DEPLOY_TOKEN is gone" in quintet.run("secrets", "remove", "DEPLOY_TOKEN").clean(0).out
-    assert "no secrets are known here" in quintet.run("secrets", "list").clean(0).out
+    assert "no secrets found" in quintet.run("secrets", "list").clean(0).out
 
 
 def test_what_is_kept_is_kept_back_and_given_where_the_user_says(quintet: Program, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_without_a_keyring_one_that_is_asked_for_is_refused_with_the_way_out(qui
 @pytest.mark.parametrize(
     ("arguments", "typed", "words"),
     [
-        (("set", "BAD-NAME"), VALUE, "the name of a variable is wanted"),
+        (("set", "BAD-NAME"), VALUE, "not the name of a variable"),
         (("set", "X_KEY"), "", "a value of 1 to"),
         (("remove", "X_KEY"), "", "no secret X_KEY is kept here"),
         (("steal", "X_KEY"), "", "not one of list, set, remove"),

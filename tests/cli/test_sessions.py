@@ -175,10 +175,10 @@ def test_s4_the_tour_plans_builds_and_verifies_and_says_what_to_type_next(quinte
     done = quintet.run("tour").clean(0)
     for text in (
         "plan     3 tasks",
-        "waiting  the plan waits for you: /accept",
+        "waiting  the plan needs your approval: /accept",
         "build │ autonomous │ trusted │ smart",
         "accepted 3 tasks, by user",
-        'returned create the file CHANGES.md with "slugify is to_slug now"',
+        'failed verification: create the file CHANGES.md with "slugify is to_slug now"',
         "+  6  def to_slug(title: str) -> str:",
         'slugify is to_slug now" · attempt 2',
         'verified create the file CHANGES.md with "slugify is to_slug now"',

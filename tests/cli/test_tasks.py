@@ -70,7 +70,7 @@ def test_tasks_are_added_listed_shown_and_moved(quintet: Program, pages: list[st
         (("show", "task-01"), 1, "there is no task task-01. Did you mean task-001?"),
         (("list", "--status", "open"), 2, 'status "open": not one of'),
         (("add", "gone.md"), 2, "gone.md: cannot be read"),
-        (("add", "task-001.md"), 2, "the id task-001 stands twice"),
+        (("add", "task-001.md"), 2, "the id task-001 appears twice"),
         (("add", "good.md", "bad.md"), 2, "bad.md: line 3, risk:"),
         (("remove", "task-001"), 2, 'tasks "remove": not one of list, show, add, move'),
     ],
@@ -143,9 +143,9 @@ def test_a_headless_move_answers_and_another_process_sees_it(quintet: Program, p
 def test_a_field_that_is_nobodys_here_is_noted_kept_and_no_reason_to_refuse_the_page(quintet: Program) -> None:
     (quintet.root / "t.md").write_text("---\nid: t\ntitle: T\ncost_budget: 0.5\nownr: me\n---\nDo it.\n")
     done = quintet.run("tasks", "add", "t.md").clean(0)
-    assert done.out == "added t  T\n" and "t: ownr is no field of a task; it is kept, and changes nothing." in done.err
+    assert done.out == "added t  T\n" and "t: ownr is not a field of a task; it is kept and has no effect." in done.err
     shown = quintet.run("tasks", "show", "t").clean(0).out
-    assert "of 0.5" in shown and "note          ownr is no field" in shown
+    assert "of 0.5" in shown and "note          ownr is not a field" in shown
     assert "TASK_FIELD_UNKNOWN" in quintet.run("doctor").out
     quintet.run("tasks", "move", "t", "running").clean(0)
     (row,) = quintet.run("tasks", "list", "--json").clean(0).json()

@@ -143,7 +143,7 @@ def test_doctor_on_a_bare_machine_gives_every_missing_tool_a_fix_in_one_line(qui
     quintet.settings('[mcp.servers.one]\nurl = "http://127.0.0.1:9/mcp"\n')
     listing = '{"command": "list_tools"}'
     said = quintet.run("tools", "call", "mcp_tool", "--args", listing, **bare).clean(1).out
-    assert said == f"MCP needs a package that is not here: {sys.executable} -m pip install 'mcp>=2'\n"
+    assert said == f"MCP needs a package that is not installed: {sys.executable} -m pip install 'mcp>=2'\n"
     assert f"{sys.executable} -m pip install 'mcp>=2'" in quintet.run("mcp-server", **bare).clean(2).err
 
 
@@ -154,7 +154,7 @@ def test_doctor_says_how_to_get_a_browser(quintet: Program, tmp_path: Path) -> N
     assert missing == {name for name in tools if name.startswith(("browser_", "recording_"))}
     assert len(missing) == 15
     assert tools["browser_view"]["needs"] == [
-        "chromium: none is here; the user can install one (apt-get install chromium), or set browser.path"
+        "chromium: not installed; the user can install one (apt-get install chromium), or set browser.path"
     ]
     assert parts["playwright"]["found"].startswith("playwright ")
 

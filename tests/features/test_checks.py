@@ -71,7 +71,7 @@ def test_the_librarys_index_is_made_anew(quintet: Program) -> None:
     assert list(found) == ["LIBRARY_INDEX"] and found["LIBRARY_INDEX"]["fixable"]
     assert quintet.run("doctor", "fix", "--json").json() == {
         "findings": [finding for finding in quintet.run("doctor", "--json").json() if "LIBRARY" not in finding["code"]],
-        "fixed": ["made the library's index of words anew"],
+        "fixed": ["rebuilt the library's index of words"],
     }
     assert findings(quintet) == {}
     store = LibraryStore(path)

@@ -16,7 +16,7 @@ from tests.places import ROOT
 EXAMPLE = ROOT / "examples" / "plugin"
 BROKEN = {
     "raises": ("raise RuntimeError('it is Monday')", "it cannot be loaded: RuntimeError: it is Monday"),
-    "nothing": ("FEATURE = 1", "its entry point is no quintet.Feature but int"),
+    "nothing": ("FEATURE = 1", "its entry point is not a quintet.Feature but int"),
     "taken": (
         "from quintet import Feature\nFEATURE = Feature('taken', 'x', __name__, commands={'library': 'x:y'})",
         "there is a command library already, of library",

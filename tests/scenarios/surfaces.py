@@ -181,7 +181,7 @@ class ScreenSurface(SurfaceUnderTest):
 
 
 class HeadlessSurface(SurfaceUnderTest):
-    """Each line is a run of its own that goes on with the session; flags turn its dials."""
+    """Each line is a run of its own that continues with the session; flags turn its dials."""
 
     attended = False
 

@@ -98,7 +98,7 @@ def test_line_by_line_the_agent_shows_itself_and_its_steps(quintet: Program, mod
     person.types("")
     person.sees("3. Item tally", "› ")
     person.types("3")
-    person.sees("started: tally", "step     Step 1", "What shall I count?", "waits for you", "› ")
+    person.sees("started: tally", "step     Step 1", "What shall I count?", "needs your input", "› ")
     person.types("words")
     person.sees("step     Step 2", "All counted.", "completed", "› ")
     person.types("/dismiss")

@@ -115,7 +115,7 @@ def test_init_without_a_model_writes_what_the_files_say_through_the_gate(quintet
     for line in ("- test: `npm run test`", "- lint: `npm run lint`", "- build: `make build`", "- `tally/`", "Python"):
         assert line in page
     (quintet.root / "AGENTS.md").write_text("mine\n")
-    assert "is there already and stays as it is" in quintet.run("-p", "/init", *BUILD).clean(0).out
+    assert "already exists and stays as it is" in quintet.run("-p", "/init", *BUILD).clean(0).out
     assert (quintet.root / "AGENTS.md").read_text() == "mine\n"
 
 
@@ -180,7 +180,7 @@ def test_export_writes_a_new_file_without_secrets_and_html_that_needs_nothing(
     assert "out.md" in says(quintet, "/export out.md")
     page = (quintet.root / "out.md").read_text()
     assert "```python\nx = 1 < 2\n```" in page and "> say " in page and "tide-4711-lantern" not in page
-    assert "it is there already" in says(quintet, "/export out.md", 2)
+    assert "it already exists" in says(quintet, "/export out.md", 2)
     assert "protected place" in says(quintet, "/export .git/hooks/pre-commit", 2)
     says(quintet, "/export page.html")
     html = (quintet.root / "page.html").read_text()

@@ -367,7 +367,7 @@ def test_an_input_that_a_hook_holds_back_is_blocked_and_never_reaches_the_model(
     path = quintet.settings(server.settings())
     path.write_text(path.read_text() + "[hooks]\nuser_prompt_submit = [\"echo 'not now' >&2; exit 2\"]\n")
     done = quintet.run("-p", "hi").clean(3)
-    assert done.out == "" and "the turn was not begun: your hook" in done.err and "not now" in done.err
+    assert done.out == "" and "the turn did not start: your hook" in done.err and "not now" in done.err
     assert server.server.requests == []
     result = quintet.run("-p", "hi", "--output-format", "json").clean(3).json()
     assert (result["status"], result["error"]["code"], result["exit_code"]) == ("blocked", "NOT_BEGUN", 3)

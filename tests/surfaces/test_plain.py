@@ -143,7 +143,7 @@ def test_review_asks_once_whether_to_go_deep_and_changes_nothing_unasked(
 ) -> None:
     terminal = quintet.plain()
     terminal.types("/mode review")
-    terminal.sees("review │ assisted │ normal │ smart", "Go deep?", "[d] go deep", "[g] go on at smart")
+    terminal.sees("review │ assisted │ normal │ smart", "Go deep?", "[d] go deep", "[g] stay at smart")
     terminal.types(typed)
     terminal.types("/status")
     terminal.sees(f"/repo   {badge}")

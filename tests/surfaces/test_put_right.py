@@ -117,7 +117,7 @@ def test_what_stands_there_is_not_touched_and_nothing_else_comes_back(planting: 
     planting.run("-p", "generate", *BUILD).clean(0)
     (planting.root / ".mcp.json").write_text("mine")
     refused = planting.run("aside", "back", ".mcp.json")
-    assert refused.code == 2 and "is there already" in refused.err
+    assert refused.code == 2 and "already exists" in refused.err
     assert (planting.root / ".mcp.json").read_text() == "mine"
     for path in ("", ".", "..", "../x", "/etc/passwd", ".vscode/../.."):
         assert planting.run("aside", "back", path).code == 2

@@ -34,7 +34,7 @@ def test_lines_are_numbered_from_one_with_a_tab_after_the_number(tools: Caller) 
 def test_a_part_of_a_file_says_how_to_go_on(tools: Caller) -> None:
     (tools.root / "many.txt").write_text("".join(f"line {n}\n" for n in range(1, 11)))
     shown = tools.ok("Read", file_path="many.txt", offset=3, limit=2)
-    assert shown == "3\tline 3\n4\tline 4\n(6 more lines; go on with offset=5)"
+    assert shown == "3\tline 3\n4\tline 4\n(6 more lines; continue with offset=5)"
 
 
 def test_an_absolute_path_inside_the_project_is_the_same_file(tools: Caller) -> None:

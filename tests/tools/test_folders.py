@@ -12,7 +12,7 @@ from tests.tools.calling import Caller
 
 def test_a_folder_is_made_listed_filled_moved_and_deleted(tools: Caller) -> None:
     assert tools.ok("fs_create_directory", path="data/raw") == "data/raw made"
-    assert tools.ok("fs_create_directory", path="data/raw") == "data/raw was there already"
+    assert tools.ok("fs_create_directory", path="data/raw") == "data/raw already existed"
     tools.ok("fs_write_file", path="data/raw/a.csv", content="x,y\n1,2\n")
     assert tools.ok("fs_read_file", path="data/raw/a.csv") == "1\tx,y\n2\t1,2"
     assert tools.ok("fs_list_directory", path="data") == "raw/"
@@ -38,7 +38,7 @@ def test_info_tells_kind_size_and_access(tools: Caller) -> None:
 def test_moving_overwrites_nothing(tools: Caller) -> None:
     (tools.root / "a.txt").write_text("a")
     (tools.root / "b.txt").write_text("b")
-    assert tools.fails("fs_move", source="a.txt", destination="b.txt") == "b.txt: is there already"
+    assert tools.fails("fs_move", source="a.txt", destination="b.txt") == "b.txt: already exists"
     assert (tools.root / "b.txt").read_text() == "b"
 
 

@@ -62,8 +62,8 @@ def test_what_cannot_be_looked_at_says_why(repo: Path) -> None:
     (repo / "key.pem").write_bytes(PNG)
     (repo / "link.png").symlink_to("key.pem")
     for images, says in (
-        ([], "1 to 8 can be looked at"),
-        (["a.pdf"] * 9, "1 to 8 can be looked at"),
+        ([], "1 to 8 are allowed"),
+        (["a.pdf"] * 9, "1 to 8 are allowed"),
         (["a.pdf"], "a.pdf: not a PNG, JPEG, WebP or GIF"),
         (["big.png"], "the most that can be looked at is 5000000"),
         (["key.pem"], "it may hold secrets"),
@@ -72,7 +72,7 @@ def test_what_cannot_be_looked_at_says_why(repo: Path) -> None:
     ):
         assert says in tools.fails("visual_checker", question="?", images=images)
     assert tools.verdict("visual_checker", question="?", images=["/etc/passwd"]) is Verdict.ASK
-    assert "a question is wanted" in tools.fails("ask_smart_friend", question=" ")
+    assert "a question is expected" in tools.fails("ask_smart_friend", question=" ")
     assert model.requests == []
 
 
@@ -100,7 +100,7 @@ def test_an_answer_that_is_long_cut_or_refused_is_said_to_be(repo: Path) -> None
     assert said[0].endswith("… 10000 characters left out …")
     assert said[1:] == [
         "half\n(the answer was cut at its length limit)",
-        "no\n(it declined to go on)",
+        "no\n(it declined to continue)",
         "(it said nothing)",
     ]
 

@@ -120,8 +120,8 @@ def test_nothing_is_left_behind(check: Caller) -> None:
     [
         ("tests/nowhere.py", "tests/nowhere.py cannot be run:"),
         ("tests/test_count.py::nothing", "cannot be run:"),
-        ("--version", "the name of a test is wanted"),
-        ("", "the name of a test is wanted"),
+        ("--version", "the name of a test is expected"),
+        ("", "the name of a test is expected"),
         ("TestThing", "this is no Python project: only pytest is supported"),
     ],
 )

@@ -114,7 +114,7 @@ def feature_findings(checkup: Checkup) -> list[Finding]:
                 found += feature.load(check.look)(checkup)
             except Exception as error:  # its own code
                 problem = f"a check of {feature.name} broke: {type(error).__name__}: {error}"
-                advice = "The doctor's other findings stand; tell who wrote it."
+                advice = "The doctor's other findings are valid; report it to its author."
                 found.append(
                     Finding("CHECK_BROKEN", Severity.WARNING, HealthScope.MACHINE, check.look, problem, advice)
                 )
@@ -129,7 +129,7 @@ def fix_features(checkup: Checkup) -> list[str]:
             try:
                 done += feature.load(check.fix)(checkup) if check.fix else ()
             except Exception as error:  # its own code
-                done.append(f"{feature.name} could not be mended: {type(error).__name__}: {error}")
+                done.append(f"{feature.name} could not be fixed: {type(error).__name__}: {error}")
     return done
 
 

@@ -40,7 +40,7 @@ async def offer_model(path: str, flags: Mapping[str, Any]) -> None:
     say(["No model is configured. Found here:"])
     say([f"  {number}  {offer.words}" for number, offer in enumerate(offers, 1)])
     which = "1" if len(offers) == 1 else f"1 to {len(offers)}"
-    asked = f"Press {which} to use it; any other key goes on with the offline rules. "
+    asked = f"Press {which} to use it; any other key continues with the offline rules. "
     key = await asyncio.to_thread(one_key, asked)
     if not (key.isdecimal() and 1 <= int(key) <= len(offers)):
         setup.decline([offer.name for offer in offers])
@@ -49,7 +49,7 @@ async def offer_model(path: str, flags: Mapping[str, Any]) -> None:
     try:
         say((await connect(places, WantedModel(presets.find(offers[int(key) - 1].name)), tell)).lines)
     except QuintetError as error:
-        say([*str(error).split("\n"), "The session goes on with the offline rules."])
+        say([*str(error).split("\n"), "The session continues with the offline rules."])
 
 
 def tell(text: str) -> None:

@@ -308,7 +308,7 @@ class LocalModelSetup:
         shown = []
         for preset in presets.PRESETS:
             source = next((source for name in preset.keys if (source := kept_key(name)[1])), "")
-            key = f"key from {source}" if source else "wants a key" if preset.key_needed else "no key"
+            key = f"key from {source}" if source else "needs a key" if preset.key_needed else "no key"
             asks = preset.key_needed and not source
             shown.append(PresetChoice(preset.name, preset.title, asks, key, preset.needs, discovery.host(preset)))
         return shown

@@ -85,7 +85,7 @@ def own_inside(places: Places) -> str:
         return ""
     named = " and ".join(os.path.realpath(path) for path in lying)
     return (
-        f"Quintet's own files lie in this project: {named}. What stands there counts as yours, with its hooks, tools, "
+        f"Quintet's own files are in this project: {named}. What is there counts as yours, with its hooks, tools, "
         "rules and trust, whoever wrote it. If it came with the project, set XDG_CONFIG_HOME and XDG_STATE_HOME to "
         "folders elsewhere. Commands and edits cannot reach it."
     )
@@ -105,7 +105,7 @@ def lies_in(places: Places) -> str:
     """What to know where the project is more than the folder that was opened; empty elsewhere."""
     if not places.opened:
         return ""
-    return f"The project is {on_one_line(places.root)}, the repository that {on_one_line(places.opened)} lies in."
+    return f"The project is {on_one_line(places.root)}, the repository that {on_one_line(places.opened)} is in."
 
 
 def sound_agents(places: Places, trust: Trust) -> bool:

@@ -17,7 +17,7 @@ from quintet.domain.dials import badge
 from quintet.domain.permission.protected_paths import asks, is_write_protected
 from quintet.engine.session import queries
 
-HEADING = ("SESSION", "UPDATED", "STATUS", "AXES", "TURNS", "TITLE")
+HEADING = ("SESSION", "UPDATED", "STATUS", "DIALS", "TURNS", "TITLE")
 MOST_SHOWN = 20  # in a session
 
 

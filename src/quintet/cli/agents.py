@@ -82,8 +82,8 @@ def agents_check(arguments: Namespace) -> int:
     if arguments.json:
         say_json({"agents": [one.agent.id for one in checked], "malformed": catalogue.problems, "loose_ends": loose})
     else:
-        say([*map(str, catalogue.problems), *(f"{problem} (a loose end)" for problem in loose)])
-        say([f"agents read: {len(checked)}, problems: {len(catalogue.problems)}, loose ends: {len(loose)}"])
+        say([*map(str, catalogue.problems), *(f"{problem} (warning)" for problem in loose)])
+        say([f"agents read: {len(checked)}, problems: {len(catalogue.problems)}, warnings: {len(loose)}"])
     return 1 if catalogue.problems else 0
 
 

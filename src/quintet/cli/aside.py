@@ -90,7 +90,7 @@ def _taken_back(places: Places, name: str) -> str:
         except FileNotFoundError:
             continue
         except FileExistsError:
-            there = f"{visible(name)} is there already: move it away first"
+            there = f"{visible(name)} already exists: move it away first"
             raise UsageError(f"{there}. The other one is in {visible(store)}") from None
         except OSError as error:
             why = error.strerror or str(error)

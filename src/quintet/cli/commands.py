@@ -21,29 +21,29 @@ commands:
   quintet headless "…"        the same, by its long name
   quintet flow "…"|FILE       plan, execute and verify (also: headless autonomous "…")
   quintet FILE                a session that begins with planning what the file says
-  quintet tour                a minute's tour on a small repository
+  quintet tour                1-minute tour on a small repository
   quintet status              where this project stands: its live session, limits, tasks, health
   quintet sessions list | show ID [--events] | fork ID | purge ID
-  quintet rewind [ID] [N] [files|conversation|both]   back to before a turn
+  quintet rewind [ID] [N] [files|conversation|both]   rewind to before a turn
   quintet models list | use PRESET [MODEL] | add | remove NAME | test [NAME]   connect a model
   quintet agents list | show NAME | check | new NAME     personas with menus
   quintet route --agent NAME -- "…"        which command an input would be there
   quintet tools list | show NAME | doctor  what there is, and what is missing here
-  quintet tools call NAME --args JSON      one call by your own hand, through the gate
+  quintet tools call NAME --args JSON      call a tool manually, through the gate
   quintet permit --tool NAME --args JSON   what the gate would decide about a call
   quintet permit --file LINES              the same for a file of shell lines
   quintet rules list | show ID | add | revoke ID   what you allow without approval, or never
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
-  quintet prompts show STAGE               what a model would be told, part by part
+  quintet prompts show STAGE               what a model would get, part by part
   quintet tasks [list | show ID | add FILE… | move ID STATUS]   what is under way and to be done
-  quintet secrets list | set NAME | remove NAME   what is kept from models, and given to commands
-  quintet doctor [fix]        what is wrong here, and mend what can be
-  quintet aside [move|keep|back PATH]  files that were kept out of the project
+  quintet secrets list | set NAME | remove NAME   what is hidden from models and exposed to commands
+  quintet doctor [fix]        what is wrong here; fix what can be fixed
+  quintet aside [move|keep|back PATH]  files that were moved out of the project
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money
   quintet logs [--follow]     what was done: turns, requests, calls, questions, dials, tasks
   quintet replay RUN [--export FILE]       a recorded session again, compared event by event
-  quintet why EVENT           what stands behind a decision or a transition
+  quintet why EVENT           why a decision or a transition was made
   quintet settings            every setting, and where it came from
   quintet plugins             features that were installed beside it
   quintet completion bash|zsh|fish         completion for your shell
@@ -151,9 +151,9 @@ def _epilog() -> str:
 def _session_flags(parser: ArgumentParser) -> None:
     dial_flags(parser)
     session = parser.add_argument_group("session")
-    session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a session")
+    session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="resume a session")
     session.add_argument("--agent", default="", metavar="NAME|FILE", help="enter an agent's session")
-    session.add_argument("--fork", action="store_true", help="with --resume: go on in a copy")
+    session.add_argument("--fork", action="store_true", help="with --resume: continue in a copy")
     session.add_argument(
         "--model", default="", metavar="NAME", help="one of your models, PRESET/MODEL, builtin, or replay:FILE"
     )
@@ -200,7 +200,7 @@ def _run(parsed: Namespace) -> int:
 
 
 def tour(arguments: list[str]) -> int:
-    make_parser("tour", "A minute's tour on a small repository in a temporary folder.").parse_args(arguments)
+    make_parser("tour", "A 1-minute tour on a small repository in a temporary folder.").parse_args(arguments)
     return int(load("app.tour:run")())
 
 

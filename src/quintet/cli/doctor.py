@@ -29,7 +29,7 @@ def doctor(arguments: Namespace) -> int:
     done: list[str] = []
     if arguments.action == "fix":
         if problem := look.store_problem():
-            raise UsageError(f"nothing can be mended while the state cannot be used: {problem}")
+            raise UsageError(f"nothing can be fixed while the state cannot be used: {problem}")
         done = [*_fixed(places, look), *fix_features(Checkup(places, loaded, thorough=True))]
     findings = make_look(places, loaded, SystemClock()).health(thorough=True)
     findings += model_findings(loaded.settings)
@@ -61,5 +61,5 @@ DOCTOR = lookup(
     "doctor",
     "What is wrong with this project, its state and its machine; exit code 1 if there is an error.",
     doctor,
-    lambda p: p.add_argument("action", nargs="?", choices=("fix",), help="mend what can be mended, and say it"),
+    lambda p: p.add_argument("action", nargs="?", choices=("fix",), help="fix what can be fixed, and list it"),
 )

@@ -45,7 +45,7 @@ def _parser(name: str) -> ArgumentParser:
     cycle.add_argument("--max-cost", type=float, metavar="MONEY", help="money at most")
     cycle.add_argument("--max-seconds", type=float, metavar="S", help="seconds at most")
     session = parser.add_argument_group("session")
-    session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="go on with a cycle")
+    session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="resume a cycle")
     session.add_argument(
         "--model", default="", metavar="NAME", help="one of your models, PRESET/MODEL, builtin, or replay:FILE"
     )

@@ -72,7 +72,7 @@ def models_add(arguments: Namespace) -> int:
     wanted = _custom(arguments) if arguments.base_url or arguments.preset or arguments.wire == "pydantic-ai" else None
     if wanted is None and not person:
         raise UsageError(
-            "models add needs flags where nobody can be asked",
+            "models add needs flags in a non-interactive run",
             hint="quintet models add NAME --base-url URL --model MODEL   or: quintet models add --preset PRESET",
         )
     if wanted is None or (person and not wanted.model):
@@ -97,7 +97,7 @@ def _custom(arguments: Namespace) -> Any:
         preset = structs.replace(preset, wire=arguments.wire)
     routes = tuple(word for word in (arguments.route or "").split(",") if word)
     if unknown := [word for word in routes if word not in presets.MODEL_MODES]:
-        raise UsageError(f"--route {unknown[0]}: fast, smart and deep are wanted, with commas between")
+        raise UsageError(f"--route {unknown[0]}: fast, smart and deep are expected, with commas between")
     if not arguments.route:
         settings = config.load(locate(arguments.directory)).settings
         routes = presets.MODEL_MODES if settings.routing.smart == BUILTIN else ()

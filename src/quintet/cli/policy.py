@@ -139,7 +139,7 @@ def policy_command(arguments: list[str]) -> int:
 
 
 def _prompts(arguments: list[str]) -> int:
-    parser = make_parser("prompts show", "Exactly what a model would be told in a stage, part by part.")
+    parser = make_parser("prompts show", "Exactly what a model would get in a stage, part by part.")
     parser.add_argument("stage", help="warmup, act, tool_followup, micro_step, delivery_check or qa_review")
     parser.add_argument("--input", default="", metavar="TEXT", help="the user's input, where a part speaks of it")
     _flags(parser)

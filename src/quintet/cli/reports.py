@@ -176,7 +176,7 @@ def _write_page(found: Forensics, path: str) -> None:
 
 def _logs(parser: ArgumentParser) -> None:
     parser.add_argument("--session", default="", metavar="ID", help="of one session, not of the whole project")
-    parser.add_argument("--follow", action="store_true", help="go on with new ones as they end; JSON one a line")
+    parser.add_argument("--follow", action="store_true", help="follow: print new ones as they end; JSON one a line")
     parser.add_argument("--level", choices=tuple(accounts.LEVELS), default="info", help="this one and above")
     parser.add_argument("--stage", default="", metavar="STAGE", help="only this stage's, for example act")
     about = f"only these: {', '.join(LogKind)}; several with commas"
@@ -214,10 +214,10 @@ LOGS = lookup(
 COST = lookup("cost", "Tokens and money, over all sessions of this project.", cost, _by)
 REPORT = lookup(
     "report",
-    "One session: its axes, turns, requests, tools, approvals, files, cost and ratings.",
+    "One session: its dials, turns, requests, tools, approvals, files, cost and ratings.",
     report,
     lambda p: p.add_argument("id", nargs="?", default="", help="its id or the beginning of one; else the newest"),
 )
 FORENSICS = lookup(
-    "forensics", "One session step by step: requests, calls, decisions, axes, cost.", forensics, _forensics
+    "forensics", "One session step by step: requests, calls, decisions, dials, cost.", forensics, _forensics
 )

@@ -25,19 +25,19 @@ def secrets_list(arguments: Namespace) -> int:
     if arguments.json:
         say_json(found)
     elif not found:
-        say(["no secrets are known here: `quintet secrets set NAME` keeps one"])
+        say(["no secrets found: `quintet secrets set NAME` keeps one"])
     else:
         rows = [
             (s.name, s.source, "yes" if s.redacted else "too short", ", ".join(s.exposed) or "no command")
             for s in found
         ]
-        say_table(rows, heading=("NAME", "FROM", "KEPT BACK", "GIVEN TO"))
+        say_table(rows, heading=("NAME", "FROM", "HIDDEN", "EXPOSED TO"))
     return 0
 
 
 def secrets_set(arguments: Namespace) -> int:
     if not re.fullmatch(r"[A-Za-z_]\w*", arguments.name, re.ASCII):
-        raise UsageError(f"{arguments.name}: the name of a variable is wanted, such as DEPLOY_TOKEN")
+        raise UsageError(f"{arguments.name}: not the name of a variable, such as DEPLOY_TOKEN")
     value = _value(arguments.name)
     where = secret_store.keep(locate(arguments.directory), arguments.name, value, arguments.where or "auto")
     _said(arguments, f"{arguments.name} is kept in {where}", where)
@@ -65,7 +65,7 @@ def _value(name: str) -> str:
         value = sys.stdin.read(LONGEST + 1)
     value = value.rstrip("\r\n")
     if not value or len(value) > LONGEST or "\0" in value:
-        raise UsageError(f"a value of 1 to {LONGEST} characters is wanted for {name}")
+        raise UsageError(f"a value of 1 to {LONGEST} characters is expected for {name}")
     return value
 
 

@@ -100,7 +100,7 @@ def _rewind_words(parser: ArgumentParser) -> None:
 
 STATUS = lookup(
     "status",
-    "Where this project stands: its live session, or the newest with work; limits, tasks, health.",
+    "Status of this project: its live session, or the newest with work; limits, tasks, health.",
     status,
     lambda p: p.add_argument("--session", default="", metavar="ID", help="of another session"),
 )
@@ -155,7 +155,7 @@ REWIND = lookup(
 )
 WHY = lookup(
     "why",
-    "What stands behind an event.",
+    "Why a decision or a transition was made.",
     "cli.session_journal:why",
     lambda p: p.add_argument("event", type=int, help="its number"),
 )

@@ -178,7 +178,7 @@ _TASKS = actions(
     "tasks",
     {
         "list": lookup("tasks list", "This project's tasks; the next one is marked.", tasks_list, _status),
-        "show": lookup("tasks show", "One task: its page, where it stands, how it came there.", tasks_show, _id),
+        "show": lookup("tasks show", "One task: its page, its status and its history.", tasks_show, _id),
         "add": lookup("tasks add", "Tasks from files: all of them, or none if one is wrong.", tasks_add, _files),
         "move": lookup("tasks move", "Move a task to another status, its row and its file.", tasks_move, _move),
     },

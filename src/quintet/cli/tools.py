@@ -206,7 +206,7 @@ def _permit(arguments: Namespace, dials: AxesChange) -> int:
             ),
             f"effects  {', '.join(answer['effects']) or 'none'}",
             *([f"access   {answer['access']}"] if answer["decision"] is not gate.Verdict.DENY else []),
-            f"axes     {badge.full(permit.axes)} · sandbox {permit.terms.sandbox}",
+            f"dials    {badge.full(permit.axes)} · sandbox {permit.terms.sandbox}",
         ]
     )
     return 0
@@ -266,7 +266,7 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _call(arguments: list[str]) -> int:
-    parser = make_parser("tools call", "One call by your own hand: through the gate, in the sandbox, on record.")
+    parser = make_parser("tools call", "Call a tool manually: through the gate, in the sandbox, in the journal.")
     parser.add_argument("name", help="the tool")
     parser.add_argument("--args", default="{}", metavar="JSON", help="its arguments")
     dial_flags(parser)

@@ -99,7 +99,7 @@ def _with_features() -> list[str]:
 def _problem(feature: object, name: str, used: list[Feature]) -> str:
     """Why an entry point's value cannot be used; empty if it can."""
     if not isinstance(feature, Feature):
-        return f"its entry point is no quintet.Feature but {type(feature).__name__}"
+        return f"its entry point is not a quintet.Feature but {type(feature).__name__}"
     if feature.name != name:
         return f'its entry point is named "{name}" and its feature "{feature.name}": give them one name'
     if taken := {one.name for one in feature.slash} & {one.name for other in used for one in other.slash}:
@@ -147,7 +147,7 @@ def plugin_tools(plugin: Plugin, settings: Settings) -> tuple[list[ToolSpec], st
         except Exception as error:  # its own code
             return [], f"{name} cannot be loaded: {type(error).__name__}: {error}"
         if not isinstance(made, ToolSpec):
-            return [], f"{name} is no tool: `@tool(effects=…)` makes one of an async function"
+            return [], f"{name} is not a tool: `@tool(effects=…)` makes one of an async function"
         found.append(made)
     return found, ""
 

@@ -208,7 +208,7 @@ class Plain:
         lines += [Line(f"{PROMPT}{visible(text)}", "dim") for text in said.splitlines()[:RECAP_LINES]]
         lines += [Line(f"  {visible(text)}", "dim") for text in answer.splitlines()[:RECAP_LINES]]
         if state.turns.interrupted:
-            lines.append(Line("the last turn was interrupted; /resume goes on with it", "warning"))
+            lines.append(Line("the last turn was interrupted; /resume continues it", "warning"))
         self._out.print([*lines, *self._queued()])
         for asked in state.questions.values():
             self._question = asked
@@ -342,7 +342,7 @@ class Plain:
         if data.get("quit") or self.wanted:
             self._left.set()
         if "copy" in data and not self._out.copy(self._session.last_answer()):
-            self._out.print([Line("not copied: the output is no terminal", "warning")])
+            self._out.print([Line("not copied: the output is not a terminal", "warning")])
 
     def _show(self, recorded: p.Recorded) -> None:
         event, turn = recorded.event, self._turn

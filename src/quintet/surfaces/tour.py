@@ -24,7 +24,7 @@ WANTED = """/plan
 - run the tests"""
 STEPS: tuple[tuple[str, str, str], ...] = (
     (
-        "Say what you want. Without a model the offline rules plan it; the plan waits for you.",
+        "Say what you want. Without a model the offline rules plan it; the plan waits for your approval.",
         WANTED,
         "waiting",
     ),
@@ -34,7 +34,11 @@ STEPS: tuple[tuple[str, str, str], ...] = (
         "/accept --autonomous --permission-profile trusted",
         "done",
     ),
-    ("Some things always ask, whatever the dials say. Nobody is attached to this tour, so it is not run.", "", ""),
+    (
+        "Some things always need approval, whatever the dials say. This tour is non-interactive, so it is skipped.",
+        "",
+        "",
+    ),
     ("", "! git push --force", "blocked"),
 )
 

@@ -74,7 +74,7 @@ async def Read(bench: Workbench, file_path: str, offset: int = 1, limit: int = M
     if first > len(lines):
         return ToolResult(f"{file_path}: it ends with line {len(lines)}; there is no line {first}", summary="0 lines")
     if last < len(lines):
-        text += f"\n({len(lines) - last} more lines; go on with offset={last + 1})"
+        text += f"\n({len(lines) - last} more lines; continue with offset={last + 1})"
     return ToolResult(text, summary=counted(len(shown), "line"))
 
 
@@ -142,7 +142,7 @@ def _of_patch(bench: Workbench, patch: FilePatch) -> FileChanged:
         bench.files.read(patch.path)
     except FileNotFoundError:
         return patch.path, None, _data(patch.added), ()
-    raise ToolFailed(f"{patch.path}: the patch adds it, and it is there already; nothing was changed")
+    raise ToolFailed(f"{patch.path}: the patch adds it, and it already exists; nothing was changed")
 
 
 def _as_read(bench: Workbench, file_path: str) -> bytes:
@@ -321,7 +321,7 @@ async def fs_create_directory(bench: Workbench, path: str) -> ToolResult:
     :path: the folder, relative to the project
     """
     made = bench.files.make_folder(path)
-    return ToolResult(f"{path} {'made' if made else 'was there already'}", changed=(path,) if made else ())
+    return ToolResult(f"{path} {'made' if made else 'already existed'}", changed=(path,) if made else ())
 
 
 @tool(effects={Effect.DESTROY}, profile=PermissionProfile.NORMAL, touch=_deletes, confined=True)

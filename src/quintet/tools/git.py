@@ -154,7 +154,7 @@ async def git_show(bench: Workbench, revision: str, repo_path: str = ".") -> Too
     :repo_path: the project if left out
     """
     if ":" in revision:
-        raise ToolFailed(f"{revision}: a commit is wanted; Read reads files")
+        raise ToolFailed(f"{revision}: a commit is expected; Read reads files")
     return await _git(bench, repo_path, "show", "--no-ext-diff", "--no-textconv", "--stat", "-p", _name(revision), "--")
 
 
@@ -171,7 +171,7 @@ async def git_branch_list(bench: Workbench, repo_path: str = ".", show_remote: b
 def _name(text: str) -> str:
     """A branch or revision; a word that git would take for an option is not one."""
     if text.startswith("-") or not text.strip():
-        raise ToolFailed(f'"{text}": the name of a branch or commit is wanted')
+        raise ToolFailed(f'"{text}": the name of a branch or commit is expected')
     return text
 
 

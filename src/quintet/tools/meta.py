@@ -74,7 +74,7 @@ async def message_user(
     if bench.turn.may_wait:
         return ToolResult("the user will answer", summary="asked", ends="done", answer=message + named)
     return ToolResult(
-        "nobody will answer: go on with what you can find out yourself, or complete with status blocked",
+        "nobody will answer: continue with what you can find out yourself, or complete with status blocked",
         summary="asked nobody",
         message=message + named,
     )

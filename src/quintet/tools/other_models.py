@@ -43,7 +43,7 @@ async def visual_checker(bench: Workbench, question: str, images: tuple[str, ...
     """
     _check(question)
     if not 1 <= len(images) <= MOST_IMAGES:
-        raise ToolFailed(f"visual_checker: {counted(len(images), 'image')}; 1 to {MOST_IMAGES} can be looked at")
+        raise ToolFailed(f"visual_checker: {counted(len(images), 'image')}; 1 to {MOST_IMAGES} are allowed")
     shown = [_image(path, bench.files.read(path)) for path in images]
     names = "\n".join(f"Image {number}: {path}" for number, path in enumerate(images, 1))
     advice = await _advisers(bench).ask("vision", "vision", f"{names}\n\n{question}", shown, bench.progress)
@@ -58,7 +58,7 @@ def _advisers(bench: Workbench) -> Advisers:
 
 def _check(question: str) -> None:
     if not question.strip():
-        raise ToolFailed("a question is wanted")
+        raise ToolFailed("a question is expected")
     if len(question) > QUESTION_CHARACTERS:
         raise ToolFailed(f"the question has {len(question)} characters; {QUESTION_CHARACTERS} can be asked at once")
 
@@ -79,5 +79,5 @@ def _told(advice: Advice) -> ToolResult:
     if advice.finish is Finish.LENGTH:
         text += "\n(the answer was cut at its length limit)"
     if advice.finish is Finish.REFUSED:
-        text += "\n(it declined to go on)"
+        text += "\n(it declined to continue)"
     return ToolResult(text, summary=f"by {advice.consulted.model}", consulted=(advice.consulted,))

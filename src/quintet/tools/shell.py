@@ -58,7 +58,7 @@ async def bash(
     argv = ("bash", "-c", command)
     if run_in_background:
         if bash_id and not re.fullmatch(r"[\w.-]{1,40}", bash_id):
-            raise ToolFailed(f'bash_id "{bash_id}": letters, digits, dots and dashes are wanted')
+            raise ToolFailed(f'bash_id "{bash_id}": letters, digits, dots and dashes are expected')
         name = await bench.shells.start(bash_id, argv, call=bench.call, cwd=cwd, grant=bench.grant)
         await asyncio.sleep(FIRST_WORDS_SECONDS)
         return _shell_output(bench, name, "", f"shell {name} is started.")
@@ -121,7 +121,7 @@ async def wait(bench: Workbench, seconds: float) -> ToolResult:
     :seconds: 0 to 600
     """
     if not 0 <= seconds <= LONGEST_WAIT:
-        raise ToolFailed(f"seconds = {seconds:g}: 0 to {LONGEST_WAIT:g} is wanted")
+        raise ToolFailed(f"seconds = {seconds:g}: 0 to {LONGEST_WAIT:g} is expected")
     await asyncio.sleep(seconds)
     return ToolResult(f"waited {seconds:g} s", summary=f"{seconds:g} s")
 
@@ -165,4 +165,4 @@ async def list_secrets(bench: Workbench) -> ToolResult:
 
 
 def _given(commands: tuple[str, ...]) -> str:
-    return f"  given to: {', '.join(commands)}" if commands else "  given to no command"
+    return f"  given to: {', '.join(commands)}" if commands else "  exposed to no command"

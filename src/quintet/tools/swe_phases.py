@@ -103,7 +103,7 @@ async def analyze_test_failure(bench: Workbench, test_name: str, compare_baselin
 def _pytest(bench: Workbench, test_name: str) -> tuple[str, ...]:
     path, joint, rest = test_name.partition("::")
     if not path.strip() or path.startswith("-"):
-        raise ToolFailed(f'"{test_name}": the name of a test is wanted, as in tests/test_a.py::test_b')
+        raise ToolFailed(f'"{test_name}": the name of a test is expected, as in tests/test_a.py::test_b')
     if not path.endswith(".py") and not any(_is_there(bench, name) for name in PYTHON_PROJECT):
         raise ToolFailed(
             "this is no Python project: only pytest is supported here. Run the test with bash, and its baseline in a "

@@ -70,7 +70,7 @@ async def TodoVerify(bench: Workbench, todo_id: str | int) -> ToolResult:
     if after.status is TodoStatus.VERIFIED:
         text, status = f"todo {todo.id} is verified", CallStatus.OK
     elif checks:
-        text, status = f"todo {todo.id} stays claimed: mend what fails, then verify it again", CallStatus.ERROR
+        text, status = f"todo {todo.id} stays claimed: fix what fails, then verify it again", CallStatus.ERROR
     else:
         text, status = f"todo {todo.id} stays claimed: it has no criteria to verify it by", CallStatus.ERROR
     held = sum(check.held for check in checks)

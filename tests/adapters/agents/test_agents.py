@@ -543,7 +543,7 @@ def test_what_leads_nowhere_is_a_loose_end(tmp_path: Path) -> None:
     assert found.package
     ends = [(end.target, end.problem.split("(")[0]) for end in menu_problems(found.package.agents[0], found.package)]
     assert ends == [
-        ("light-lamp", "is no workflow of this package"),
-        ("#storm", "is no prompt of this agent"),
+        ("light-lamp", "is not a workflow of this package"),
+        ("#storm", "is not a prompt of this agent"),
         ("a/flow.yaml", "is a classic workflow "),
     ]

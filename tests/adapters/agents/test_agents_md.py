@@ -162,8 +162,8 @@ def test_a_nested_page_imports_from_its_own_folder(root: Path) -> None:
         ("link.md", "there is no file to read"),
         ("to_secret.md", "there is no file to read"),
         ("docs/", "there is no file to read"),
-        ("AGENTS.md", "it stands above already"),
-        ("blob.bin", "it is no text"),
+        ("AGENTS.md", "it is already above"),
+        ("blob.bin", "it is not text"),
         ("big.md", f"it has {MOST_READ + 1} bytes, and the most is {MOST_READ}"),
     ],
 )
@@ -183,7 +183,7 @@ def test_pages_that_import_each_other_come_to_an_end(root: Path) -> None:
     put(root / "AGENTS.md", "@a.md\n@a.md")
     put(root / "a.md", "A.\n@b.md")
     put(root / "b.md", "B.\n@a.md\n@AGENTS.md")
-    again = "(not imported: it stands above already)"
+    again = "(not imported: it is already above)"
     assert head(root) == f"From AGENTS.md:\n\nA.\nB.\n@a.md {again}\n@AGENTS.md {again}\n@a.md {again}"
 
 

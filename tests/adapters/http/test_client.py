@@ -148,7 +148,7 @@ def test_a_kept_connection_that_dies_under_a_request_is_replaced_once() -> None:
             assert server.connections == 2
         async with ModelServer([PLAIN, hangs_up]) as server, client(server.base_url) as to:
             await post(to)
-            with pytest.raises(ModelUnreachable, match=f"127.0.0.1:{server.port} hung up"):
+            with pytest.raises(ModelUnreachable, match=f"127.0.0.1:{server.port} closed the connection"):
                 await post(to)
             assert (server.connections, len(server.requests)) == (2, 3)
 

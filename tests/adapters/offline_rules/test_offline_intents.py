@@ -180,7 +180,7 @@ def test_a_file_is_added_with_its_content_and_never_over_another(repo: Path) -> 
     assert (repo / "docs/notes.txt").read_text() == "hello there\n"
     assert (repo / "empty.txt").read_bytes() == b""
     ended, _ = run(repo, 'write "other" to docs/notes.txt')
-    assert "docs/notes.txt is there already" in ended.answer
+    assert "docs/notes.txt already exists" in ended.answer
     assert (repo / "docs/notes.txt").read_text() == "hello there\n"
 
 
@@ -196,7 +196,7 @@ def test_a_file_is_moved_and_never_over_another(repo: Path) -> None:
     assert ended.status == "done", ended.answer
     assert (repo / "notes/a.txt").read_text() == "a\n"
     for line, why in (
-        ("move b.txt to notes/a.txt", "notes/a.txt is there already"),
+        ("move b.txt to notes/a.txt", "notes/a.txt already exists"),
         ("move gone.txt to x.txt", "there is no gone.txt"),
         ("move ./notes to other/", "./notes: a folder, not a file"),
         ("delete ./notes", "./notes: a folder, not a file"),

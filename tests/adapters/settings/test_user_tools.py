@@ -256,7 +256,7 @@ def test_what_a_call_touches_can_be_told_from_its_arguments(trusted: Path) -> No
         ("return {}['x']", "mine: {path}:7: KeyError: 'x'"),
         ("raise SystemExit(1)", "mine: {path}:7: SystemExit: 1"),
         ("return open('/nowhere/x').read()", "mine: {path}:7: FileNotFoundError"),
-        ("return 5", "mine came back with int; text or a ToolResult is wanted"),
+        ("return 5", "mine came back with int; text or a ToolResult is expected"),
         ("return ToolResult(5)", "Expected `str`, got `int`"),
         ("raise ToolFailed('the door is shut')", "the door is shut"),
     ],

@@ -118,7 +118,7 @@ def test_a_call_that_is_written_out_is_read_back() -> None:
 TABLE = (
     CommandUsage("mode", "/mode chat|plan|build [--autonomous] [SCOPE]", "what kind of work"),
     CommandUsage("model", "/model [NAME|auto]", "choose a model"),
-    CommandUsage("steer", "/steer AXIS VALUE [now|later]", "turn a dial"),
+    CommandUsage("steer", "/steer DIAL VALUE [now|later]", "turn a dial"),
     CommandUsage("tasks", "/tasks [STATUS…] | move ID STATUS", "tasks"),
     CommandUsage("quit", "/quit", "leave"),
 )
@@ -158,7 +158,7 @@ def test_the_words_of_an_argument_are_offered_and_its_usage_is_said() -> None:
     assert found.note.startswith("/mode chat|plan|build")
     assert labels("/mode ") == ["chat", "plan", "build"]
     assert labels("/mode build --autonomous") == []
-    assert hints("/steer x", TABLE).note.startswith("/steer AXIS VALUE")
+    assert hints("/steer x", TABLE).note.startswith("/steer DIAL VALUE")
 
 
 @pytest.mark.parametrize("text", ["", "mode", "/usr/bin/env", "/mode\nmore", "/unknown word"])

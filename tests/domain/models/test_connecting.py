@@ -37,7 +37,7 @@ def test_a_server_that_wants_a_key_after_all_is_told_so() -> None:
     known = BY_NAME["vllm"]
     error = errors.ModelAuthFailed("no")
     said = advice(known, error, base_url=known.base_url, key_from="", model="m", listed=[])
-    assert "127.0.0.1:8000 wants a key" in said
+    assert "127.0.0.1:8000 needs a key" in said
     assert "VLLM_API_KEY" in said
 
 

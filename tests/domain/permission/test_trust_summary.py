@@ -77,7 +77,7 @@ def test_no_setting_goes_without_a_word() -> None:
 
 def test_a_hook_says_first_what_it_runs_and_then_that_this_may_change() -> None:
     (line,) = lines({"hooks.stop": ("make lint",)}, ("make lint",))
-    when = f"{AS_YOU}, at the end of each turn; what it runs of the project may change later unasked"
+    when = f"{AS_YOU}, at the end of each turn; what it runs of the project may change later without approval"
     assert line == f"runs `make lint` {when}"
     (line,) = lines({"hooks.stop": (long := f"make {'x' * 99}",)}, (long,))
     assert line == f"runs `{long[:39]}…` {when}: `{long}`"

@@ -146,7 +146,7 @@ def test_a_task_waits_for_one_that_works_on_what_it_will_change(mine: Intent, th
 def test_circles_unknown_dependencies_and_ids_that_stand_twice_are_named() -> None:
     tasks = [task("b", "c"), task("a", "b"), task("c", "a", "gone"), task("me", "me"), task("a"), task("free")]
     assert dependency_problems(tasks) == [
-        DependencyProblem("duplicate", ("a",), "the id a stands twice; give one of them another"),
+        DependencyProblem("duplicate", ("a",), "the id a appears twice; give one of them another"),
         DependencyProblem("unknown", ("c",), "c depends on gone, which does not exist"),
         DependencyProblem(
             "cycle", ("a", "b", "c"), "these depend on each other: a → b → c → a; none of them can begin"

@@ -74,10 +74,14 @@ def test_without_phases_nothing_is_masked_and_their_four_tools_say_so() -> None:
     ("phase", "tool", "said"),
     [
         ("localization", "bash", "bash is not in SWE phase localization; it is in: regression_check, target_fix_veri"),
-        ("localization", "Edit", "advance_phase with suspect_files and hypothesis goes on to understanding."),
+        ("localization", "Edit", "advance_phase with suspect_files and hypothesis continues to understanding."),
         ("fix", "complete", "complete is not in SWE phase fix; it is in: target_fix_verification."),
         ("fix", "git_commit", "it is in none of them. advance_phase with modified_files"),
-        ("regression_check", "Edit", "it is in: fix. advance_phase with pass_to_pass_status goes on to target_fix_ve"),
+        (
+            "regression_check",
+            "Edit",
+            "it is in: fix. advance_phase with pass_to_pass_status continues to target_fix_ve",
+        ),
         ("regression_check", "Edit", "return_to_fix_phase goes back"),
         (FINISHED, "Edit", "The SWE phases are finished: complete ends the task"),
     ],
@@ -144,7 +148,7 @@ def test_going_back_to_fix_works_from_the_two_checks_and_renews_its_budget(phase
 @pytest.mark.parametrize("status", ["passed", "0_failed", "some_failed", "2 failed", "all_passed!", 2, ["all_passed"]])
 def test_a_status_is_all_passed_or_a_number_of_failures(key: str, status: Any) -> None:
     phase = next(p.name for p in PHASES.values() if key in p.needs)
-    with pytest.raises(ToolFailed, match="all_passed is wanted, or how many failed, as in 2_failed"):
+    with pytest.raises(ToolFailed, match="all_passed is expected, or how many failed, as in 2_failed"):
         swe_phases.advance(PhaseState(phase, proof=Proof.PASSED), {key: status})
     assert swe_phases.advance(PhaseState(phase), {key: "12_failed"}).values == {key: "12_failed"}
 
@@ -227,7 +231,7 @@ def test_the_status_tells_place_budget_way_on_values_and_proof() -> None:
     assert "  localization              3 of 15 calls" in text
     assert "▸ understanding             7 of 20 calls" in text
     assert "tools: Read, lsp_tool, web_get_contents, grep, glob" in text
-    assert "advance_phase with root_cause goes on to fix." in text
+    assert "advance_phase with root_cause continues to fix." in text
     assert "hypothesis: off by one" in text
     assert "tests: no test command has run yet" in text
 

@@ -99,7 +99,7 @@ def test_an_unknown_id_is_answered_with_those_there_are(step: str) -> None:
 
 @pytest.mark.parametrize("explanation", ["", "done", "x" * 19, " " * 40])
 def test_a_claim_has_to_be_explained(explanation: str) -> None:
-    with pytest.raises(ToolFailed, match="at least 20 are wanted"):
+    with pytest.raises(ToolFailed, match="at least 20 are expected"):
         todos.claim(at(TodoStatus.IN_PROGRESS), "1", explanation, "")
     assert todos.claim(at(TodoStatus.IN_PROGRESS), "1", "x" * 20, "").status is TodoStatus.CLAIMED
 

@@ -68,7 +68,7 @@ def test_s4_without_a_name_the_installed_ones_are_listed_and_the_one_in_use_is_m
 def test_one_that_is_not_there_is_a_clear_error_and_changes_nothing(repo: Path, line: str) -> None:
     async def script(driver: Driver) -> None:
         ran = await driver.command(line)
-        assert not ran.ok and ("is no executor" in ran.text or "takes one name" in ran.text)
+        assert not ran.ok and ("is not an executor" in ran.text or "takes one name" in ran.text)
 
     driver, _ = session(repo, script)
     assert driver.of(p.ExecutorChosen) == [] and fold(driver.seen).executors == CycleRoles()

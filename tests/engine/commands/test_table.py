@@ -1,4 +1,4 @@
-"""The slash-command table: what is loaded late is there when it is wanted."""
+"""The slash-command table: what is loaded late is there when it is expected."""
 
 import inspect
 import re

@@ -437,7 +437,7 @@ def test_a_task_may_want_approval_before_it_begins_and_after_it_is_verified(repo
 
 def test_approval_with_nobody_attached_ends_blocked_and_loses_nothing(repo: Path) -> None:
     _, end = run(repo, "/plan do a", ScriptedModel([block("a", approval="before")]))
-    assert end.status == "blocked" and "wants your approval" in end.reason and statuses(repo) == {"a": "todo"}
+    assert end.status == "blocked" and "needs your approval" in end.reason and statuses(repo) == {"a": "todo"}
 
 
 def test_a_verification_that_the_gate_asks_about_ends_blocked_and_is_asked_again_on_resume(repo: Path) -> None:
@@ -582,7 +582,7 @@ def test_s3_3_5_a_standing_rule_goes_over_to_repair_mends_and_comes_back(repo: P
     moved = [e for e in driver.of(p.DialsTurned) if e.actor is Actor.RULE]
     shown = [(str(e.after.work_mode), str(e.after.permission_profile)) for e in moved]
     assert shown == [("repair", "normal"), ("build", "trusted")]
-    assert [e.text for e in driver.of(p.Noticed)] == ["mended   wrote one.md again"]
+    assert [e.text for e in driver.of(p.Noticed)] == ["fixed    wrote one.md again"]
 
 
 @pytest.mark.parametrize(("choice", "status"), [("y", "done"), ("n", "blocked")])
@@ -642,10 +642,10 @@ def test_s4_reset_clears_the_draft_and_puts_done_tasks_away_once_it_is_confirmed
         await stretch(driver, TWO)
         (repo / ".quintet/task.md").write_text("what I want next")
         asked = await driver.command("/reset")
-        assert asked.text == "this would clear task.md, put away 2 done tasks; /reset yes does it"
+        assert asked.text == "this would clear task.md, archive 2 done tasks; /reset yes does it"
         assert (repo / ".quintet/task.md").exists() and len(todo(repo)) == 2
         done = await driver.command("/reset yes")
-        assert done.text.splitlines()[-1] == "cleared task.md" and "put away task-001" in done.text
+        assert done.text.splitlines()[-1] == "cleared task.md" and "archived task-001" in done.text
         assert todo(repo) == [] and not (repo / ".quintet/task.md").exists()
         health = await driver.command("/doctor")
         assert "TASK_" not in health.text
@@ -743,7 +743,7 @@ def test_the_doctor_does_not_have_a_unit_begun_again_whose_process_died_while_it
         connection.execute("UPDATE task_runtime SET owner_started = 'never'")
 
     async def mend(driver: Driver) -> None:
-        assert "let go of task a, which is blocked" in (await driver.command("/doctor fix")).text
+        assert "released task a, which is blocked" in (await driver.command("/doctor fix")).text
 
     drive(repo, mend, rules())
     assert statuses(repo) == {"a": "blocked"}

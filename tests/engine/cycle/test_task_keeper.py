@@ -310,8 +310,8 @@ def test_an_edited_file_says_what_the_task_is_now(repo: Path) -> None:
     ("pages", "said"),
     [
         ([page("a"), ("b.md", "no front matter")], "b.md: line 1: no front matter"),
-        ([page("a"), page("a")], "the id a stands twice"),
-        ([page("a"), page("there")], "the id there stands twice"),
+        ([page("a"), page("a")], "the id a appears twice"),
+        ([page("a"), page("there")], "the id there appears twice"),
         ([page("a", "b"), page("b", "a")], "these depend on each other: a → b → a"),
         ([page("a", "gone")], "a depends on gone, which does not exist"),
     ],
@@ -451,7 +451,7 @@ def test_only_the_one_who_claimed_a_task_moves_it(repo: Path) -> None:
             await one.move("t1", S.RUNNING, "", owner="one")
             await one.move("t1", S.TODO, "/stop", owner="one")
             assert two.store.claims() == {}, "a task that is not at work is claimed by nobody"
-            with pytest.raises(TaskTaken, match="the claim on it was let go"):
+            with pytest.raises(TaskTaken, match="the claim on it was released"):
                 await one.move("t1", S.RUNNING, "", owner="one")
             await two.claim("t1", "two")
             await one.release(claim)

@@ -73,7 +73,7 @@ FIELDS = ("verification: test -e b.txt", "intent: [b.txt, src/x.py:1-9]", "risk:
 SAID = [
     "Task b",
     "Write b.txt.",
-    "Verified by this command, which has to pass: test -e b.txt",
+    "Verified by this command, which must pass: test -e b.txt",
     "Files it is about: b.txt, src/x.py:1-9",
     "Risk: medium.",
     "Completed before:\n\n- a.md:\nWrite a.txt.",
@@ -202,7 +202,7 @@ def test_s3_nor_can_an_ai_cli_that_does_it(repo: Path) -> None:
 def test_s3_a_risky_task_asks_before_it_starts(repo: Path) -> None:
     add(repo, "a", "risk: high", body='create the file a.txt with "a"\n')
     _, end = built(repo)
-    assert end.status == "blocked" and "wants your approval before it begins (risk: high)" in end.reason
+    assert end.status == "blocked" and "needs your approval before it begins (risk: high)" in end.reason
     assert statuses(repo) == {"a": "todo"} and not (repo / "a.txt").exists()
 
     async def script(driver: Driver) -> None:

@@ -1,4 +1,4 @@
-"""A work mode is the same by dial and by command, and what waits goes on with the dial that lets it."""
+"""A work mode is the same by dial and by command, and what waits continues with the dial that lets it."""
 
 import json
 from pathlib import Path
@@ -154,7 +154,7 @@ def test_repair_mends_by_rule_first_and_needs_no_model_for_it(repo: Path) -> Non
     async def script(driver: Driver) -> None:
         end = await driver.turn("/repair")
         assert (end.status, end.answer) == ("done", "nothing is wrong")
-        assert [e.text for e in driver.of(p.Noticed)] == ["mended   wrote one.md again"]
+        assert [e.text for e in driver.of(p.Noticed)] == ["fixed    wrote one.md again"]
 
     drive(repo, script, rules(), axes=ASSISTED)
 
@@ -165,7 +165,7 @@ def test_repair_by_the_offline_rules_says_what_they_cannot_mend(repo: Path) -> N
     async def script(driver: Driver) -> None:
         end = await driver.turn("/repair")
         assert end.status == "blocked" and "TASK_MALFORMED" in end.reason
-        assert end.reason.startswith("the offline rules mend no more than this. The doctor finds 1 thing wrong:")
+        assert end.reason.startswith("the offline rules can fix no more than this. The doctor finds 1 thing wrong:")
         assert ".. " not in end.reason
 
     drive(repo, script, rules(), axes=ASSISTED)

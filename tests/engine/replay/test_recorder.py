@@ -76,7 +76,7 @@ def test_what_ends_at_once_waits_for_the_consequences_of_what_came_before_it(
 
 
 def test_an_interrupt_that_comes_while_a_failure_waits_to_come_in_is_not_lost() -> None:
-    """The turn goes on with the failure, which it may try again after, and ends at its next wait."""
+    """The turn continues with the failure, which it may try again after, and ends at its next wait."""
     file, seen = Lines(), list[str]()
 
     async def turn(recorder: Recorder) -> None:

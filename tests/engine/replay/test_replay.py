@@ -209,7 +209,7 @@ def test_what_the_recording_has_and_the_run_does_not_is_a_difference(repo: Path,
     del recording.segments[0].entries[inputs[-1]]
     outcome = replay(recording)
     assert outcome.difference and outcome.difference.type == "input_received"
-    assert "stands still" in outcome.difference.hint
+    assert "stopped" in outcome.difference.hint
 
 
 def test_another_prompt_is_found_at_the_first_request_and_named(repo: Path, tmp_path: Path) -> None:
@@ -285,8 +285,8 @@ def test_the_next_owner_goes_on_behind_what_a_crash_left(repo: Path, tmp_path: P
         (lambda text: text.replace('["now"', '["now', 1), "is damaged"),
         (lambda text: text.replace('"format":1', '"format":99', 1), "in another form (99."),
         (lambda text: text.replace('"events":1', '"events":7', 1), "in another form (1.7; this program reads 1.1)"),
-        (lambda text: text.partition("\n")[2], "no recording of Quintet's"),
-        (lambda text: "", "no recording of Quintet's"),
+        (lambda text: text.partition("\n")[2], "not a recording of Quintet's"),
+        (lambda text: "", "not a recording of Quintet's"),
         (lambda text: text[:200], "holds no run"),
     ],
 )

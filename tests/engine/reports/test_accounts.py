@@ -389,7 +389,7 @@ def test_a_rating_is_of_the_turn_that_finished_last(repo: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "gone"), [(200, ()), (110, ("REASONING", "RUN", "SESSION")), (80, ("AXES", "SECONDS", "IN"))]
+    ("room", "gone"), [(200, ()), (110, ("REASONING", "RUN", "SESSION")), (80, ("DIALS", "SECONDS", "IN"))]
 )
 def test_a_log_leaves_columns_out_where_a_line_has_little_room(room: int, gone: tuple[str, ...]) -> None:
     """The time, the stage, the model, the cost and the outcome stay; numbers stand below their heading."""

@@ -145,7 +145,7 @@ def test_review_below_deep_asks_once_and_changes_nothing_else(repo: Path) -> Non
 def test_review_with_nobody_attached_goes_on_and_says_so(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         ran = await driver.command("/mode review")
-        assert "nobody is here to ask, so it goes on at smart" in ran.text
+        assert "this run is non-interactive, so it continues at smart" in ran.text
         assert driver.axes.model_mode is ModelMode.SMART
 
     assert drive(repo, script).of(p.QuestionAsked) == []
@@ -172,7 +172,7 @@ def test_next_sets_assisted_and_lets_a_paused_run_go(repo: Path) -> None:
         ("/mode bild", 'mode "bild": not one of chat, plan, build, review, repair, research. Did you mean build?'),
         (
             "/steer mood chat",
-            'axis "mood": not one of mode, control, permission-profile, model-mode. Did you mean mode?',
+            'dial "mood": not one of mode, control, permission-profile, model-mode. Did you mean mode?',
         ),
         ("/steer mode chat tomorrow", 'scope "tomorrow": not one of now,'),
         ("/model gpt", 'model "gpt": not one of builtin'),

@@ -150,7 +150,7 @@ def test_user_prompt_submit_may_keep_a_turn_from_beginning(repo: Path) -> None:
         submission = await driver.session.say("deploy it")
         ran = await driver.until_type(p.CommandRan)
         assert (ran.submission, ran.ok, ran.code) == (submission, False, "NOT_BEGUN")
-        assert ran.text == f"the turn was not begun: your hook `{hook}`: no deploying"
+        assert ran.text == f"the turn did not start: your hook `{hook}`: no deploying"
         assert driver.session.state.turns.waiting == []
         assert (await driver.turn("look")).answer == "done"
 
@@ -168,7 +168,7 @@ def test_an_interrupt_ends_a_prompt_hook_and_the_turn_is_not_begun(repo: Path) -
         await appears(repo / "runs")
         await driver.session.submit(p.Interrupt())
         ran = await driver.until(lambda e: isinstance(e, p.CommandRan) and e.code == "NOT_BEGUN")
-        assert isinstance(ran, p.CommandRan) and ran.text == "the turn was not begun: interrupted"
+        assert isinstance(ran, p.CommandRan) and ran.text == "the turn did not start: interrupted"
         assert not alive("sleep", long)
 
     long = a_while()

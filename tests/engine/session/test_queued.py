@@ -43,7 +43,7 @@ def test_what_waits_is_listed_changed_and_dropped_one_by_one_and_an_interrupt_ho
         assert "held" in (await driver.command("/queued")).text
         await driver.turn("a new one")
         assert begun(driver) == ["wait", "a new one"], "what is held waits on"
-        assert (await driver.command("/resume")).text == "goes on with what is queued"
+        assert (await driver.command("/resume")).text == "continues with what is queued"
         await driver.ended(said[-1])
         assert begun(driver)[2:] == ["input 1", "input 2", "input four --with a flag", "input 5"]
         assert [e.submission for e in driver.of(p.InputWithdrawn)] == [said[2]]
@@ -67,7 +67,7 @@ def test_an_interrupted_turn_goes_on_before_what_waits_behind_it(repo: Path) -> 
         said = await five(driver)
         await driver.session.submit(p.Interrupt())
         await driver.until_type(p.TurnFinished)
-        assert (await driver.command("/resume")).text == "goes on where it was interrupted"
+        assert (await driver.command("/resume")).text == "continues where it was interrupted"
         await driver.ended(said[-1])
         assert begun(driver) == ["wait", "", *(f"input {number}" for number in range(1, 6))]
 

@@ -79,7 +79,7 @@ def test_the_question_says_what_always_would_allow(repo: Path) -> None:
         ("y", "yes"),
         ("s", "yes, for this session"),
         ("a", "always here: this line"),
-        ("t", "go on in profile trusted"),
+        ("t", "continue in profile trusted"),
         ("n", "no"),
         ("e", "no, with feedback"),
     ]
@@ -237,7 +237,7 @@ def test_a_broken_rules_file_is_said_and_nothing_runs(repo: Path, book: FileRule
     path.write_text(broken)
     driver = turn(repo, ["echo x > made"], dials=axes(WorkMode.BUILD, PermissionProfile.UNRESTRICTED))
     result = driver.of(p.ToolFinished)[0]
-    assert result.status is CallStatus.ERROR and str(path) in result.content and "Mend or delete it" in result.content
+    assert result.status is CallStatus.ERROR and str(path) in result.content and "Fix or delete it" in result.content
     assert started(driver) == [] and not (repo / "made").exists()
     assert driver.of(p.TurnFinished)[0].status == "done", "the run goes on"
     with pytest.raises(SettingsError):

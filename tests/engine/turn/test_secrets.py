@@ -158,7 +158,7 @@ def test_s0_a_child_has_a_secret_only_if_its_command_was_given_it(planted: Path,
     assert mixed.status == "ok" and "DEPLOY_TOKEN" not in mixed.content and "***" not in mixed.content
     assert "DEPLOY_TOKEN" not in env.content and "SHOP_KEY" not in env.content
     assert "DEPLOY_TOKEN  from environment  given to: printenv *" in listed.content
-    assert "SHOP_KEY  from .env  given to no command" in listed.content
+    assert "SHOP_KEY  from .env  exposed to no command" in listed.content
     grants = [decided.grant.secrets for decided in driver.of(p.CallDecided)]
     assert grants == [(), ("DEPLOY_TOKEN",), ("DEPLOY_TOKEN",), (), (), ("DEPLOY_TOKEN",), ()]
     assert_clean(left_behind(tmp_path))

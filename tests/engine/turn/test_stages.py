@@ -331,7 +331,7 @@ def test_s1_10_a_bad_reply_is_sent_back_once(repo: Path, bad: str, kind: Correct
 def test_s1_10_1_a_model_that_stays_silent_fails_the_turn(repo: Path) -> None:
     driver, _ = turned(repo, ["", ""])
     assert corrections(driver) == ["empty_reply"]
-    assert (ending(driver).status, ending(driver).reason) == ("failed", "the model answered nothing, even when told so")
+    assert (ending(driver).status, ending(driver).reason) == ("failed", "empty reply from the model (retried once)")
 
 
 def test_reasoning_that_is_missing_or_no_answer_is_sent_back(repo: Path) -> None:

@@ -191,7 +191,7 @@ def test_a_program_that_is_not_there_is_missing_and_says_how_to_get_it(
     parts, ended = executing("codex", "ok")
     assert (parts, ended.failure) == ([], ExecutorFailure.MISSING)
     assert "npm install -g @openai/codex" in ended.hint
-    assert 'codx: "codx" is no executor. Did you mean codex?' in executing("codx", "ok")[1].reason
+    assert 'codx: "codx" is not an executor. Did you mean codex?' in executing("codx", "ok")[1].reason
 
 
 def test_lines_of_two_streams_stand_whole_in_one_file(tmp_path: Path) -> None:

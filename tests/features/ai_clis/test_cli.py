@@ -50,8 +50,8 @@ def test_an_agent_of_yours_without_a_command_is_an_error_that_names_it(quintet: 
 
 def test_an_executor_that_is_not_there_is_said_with_the_nearest_and_nothing_begins(quintet: Program) -> None:
     missing = quintet.run("flow", NOTE, "--permission-profile", "trusted", "--planner", "codexx").clean(2)
-    assert '"codexx" is no executor. Did you mean codex?' in missing.err
-    assert missing.err.count("is no executor") == 1
+    assert '"codexx" is not an executor. Did you mean codex?' in missing.err
+    assert missing.err.count("is not an executor") == 1
     assert quintet.run("tasks", "list", "--json").json() == []
 
 

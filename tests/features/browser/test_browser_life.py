@@ -107,16 +107,16 @@ def test_a_browser_that_was_killed_is_started_anew_and_that_is_said(web: Browsin
     kill(web)
     said = web.fails("click", element_id=send)
     assert said == (
-        f"the browser had ended unexpectedly and was started anew; {site('/form')} is open again. "
+        f"the browser had ended unexpectedly and was restarted; {site('/form')} is open again. "
         "Nothing was done, and ids are new: browser_view shows the page"
     )
     assert 'button "Send"' in web.ok("view")
     kill(web)
     said = web.ok("view")
-    assert "(the browser had ended unexpectedly and was started anew)" in said and 'button "Send"' in said
+    assert "(the browser had ended unexpectedly and was restarted)" in said and 'button "Send"' in said
     kill(web)
     assert "# Welcome" in web.ok("navigate", url=site("/"))
-    assert "started anew" in web.last
+    assert "restarted" in web.last
 
 
 def kill(web: Browsing) -> None:
@@ -134,7 +134,7 @@ def test_a_tab_that_crashes_is_opened_anew(web: Browsing, site: Site) -> None:
     at = web.browser._tabs._tabs[0]
     web.loop.run_until_complete(crash(at.page))
     said = web.ok("view")
-    assert "(tab 0 had crashed and was opened anew)" in said and 'button "Send"' in said
+    assert "(tab 0 had crashed and was reopened)" in said and 'button "Send"' in said
 
 
 async def crash(page: Any) -> None:
@@ -285,7 +285,7 @@ def test_a_recording_outlives_the_browser_and_follows_the_tab_in_use(web: Browsi
     web.ok("navigate", url=site("/form"), tab_idx=1)
     kill(web)
     said = web.ok("recording_stop")
-    assert "started anew" in said
+    assert "restarted" in said
     assert Path(said.split(" ")[0]).stat().st_size > 1000
 
 

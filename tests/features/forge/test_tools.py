@@ -281,7 +281,7 @@ def test_errors_are_in_the_forges_own_words(repo: Path, forge: Hub) -> None:
         "the forge answers 422: Validation Failed: A pull request already exists for ada:tea."
     )
     assert "Not Found" in tools(repo, forge).fails("git_view_pr", repo="ada/tea", pull_number=404)
-    assert "owner/name is wanted" in tools(repo, forge).fails("git_view_pr", repo="tea", pull_number=7)
+    assert "owner/name is expected" in tools(repo, forge).fails("git_view_pr", repo="tea", pull_number=7)
 
 
 def test_without_a_token_the_fix_is_said_and_public_things_are_read(

@@ -65,7 +65,7 @@ def test_documents_are_listed_read_and_set_aside(filled: Caller) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"action": "search"}, "a query is wanted"),
+        ({"action": "search"}, "a query is expected"),
         ({"action": "search", "query": "?!"}, "no letter and no digit"),
         ({"action": "search", "query": "x", "top_k": 0}, "1 to 50"),
         ({"action": "get_content"}, "needs a document_id"),

@@ -68,7 +68,7 @@ def test_a_projects_own_servers_are_there_once_it_is_trusted(quintet: Program) -
     assert theirs["problem"] == "no such variable: KEY"
     assert wrong["problem"] == ".mcp.json: wrong: wanted array, found int - at $.args"
     refused = quintet.run("mcp", "list", "--json", KEY="k").clean(0).json()[0]
-    assert refused["problem"].startswith("it wants KEY, which may be a secret")
+    assert refused["problem"].startswith("it asks for KEY, which may be a secret")
     quintet.settings('[mcp]\nvariables = ["theirs: KEY"]\n')
     assert quintet.run("mcp", "list", "--json", KEY="k").clean(0).json()[0]["problem"] == ""
 
@@ -120,4 +120,4 @@ def test_a_rule_that_does_not_name_server_and_tool_is_refused(servers: Program, 
 def test_a_server_with_both_a_command_and_an_address_is_an_error_of_the_settings(quintet: Program) -> None:
     path = quintet.settings('[mcp.servers.two]\ncommand = "a"\nurl = "http://b"\n')
     said = quintet.run("mcp", "list").clean(2).err
-    assert f"{path}: mcp.servers.two wants a command or a url: one of the two" in said
+    assert f"{path}: mcp.servers.two needs a command or a url: one of the two" in said

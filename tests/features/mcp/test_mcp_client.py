@@ -187,7 +187,7 @@ def test_a_server_gets_a_small_environment_and_what_its_settings_name(
     ("arguments", "said"),
     [
         ({}, "evil:echo: tool_args.text is missing. It takes: text."),
-        ({"text": 3}, "evil:echo: tool_args.text: string is wanted, found integer. It takes: text."),
+        ({"text": 3}, "evil:echo: tool_args.text: string is expected, found integer. It takes: text."),
     ],
 )
 def test_arguments_are_held_to_the_servers_schema(project: Project, arguments: dict[str, Any], said: str) -> None:
@@ -221,7 +221,7 @@ def test_a_flood_is_cut_off(project: Project, tool: str) -> None:
 @pytest.mark.parametrize(
     ("tool", "said"),
     [
-        ("counts", "counts answered what its own schema does not allow: result.n: integer is wanted, found string"),
+        ("counts", "counts answered what its own schema does not allow: result.n: integer is expected, found string"),
         ("shapeless", "it answered what the protocol does not know (content"),
         ("garbled", "it sent data that is not base64"),
     ],
@@ -234,7 +234,7 @@ def test_a_server_that_lies_about_its_answers_is_found_out(project: Project, too
     ("tool", "said"),
     [
         ("no_schema", "its schema makes no sense (KeyError: 'sheep')"),
-        ("endless", "its schema cannot be checked: it goes on without an end"),
+        ("endless", "its schema cannot be checked: it never ends"),
     ],
 )
 def test_a_schema_that_is_none_does_no_harm(project: Project, tool: str, said: str) -> None:

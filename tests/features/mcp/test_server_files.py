@@ -48,13 +48,13 @@ def test_a_program_and_an_address_are_read_with_variables_filled_in(tmp_path: Pa
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ({}, "a command or a url is wanted: one of the two"),
-        ({"command": "a", "url": "http://b"}, "a command or a url is wanted: one of the two"),
+        ({}, "a command or a url is expected: one of the two"),
+        ({"command": "a", "url": "http://b"}, "a command or a url is expected: one of the two"),
         ({"command": "a", "disabled": True}, "it is switched off"),
         ({"type": "sse", "url": "http://b"}, "it speaks sse, which MCP has given up"),
         ({"type": "http", "command": "a"}, 'type "http": stdio goes with a command, http with a url'),
         ({"type": "stdio", "url": "http://b"}, 'type "stdio": stdio goes with a command'),
-        ({"url": "ftp://b"}, "its url is no http address"),
+        ({"url": "ftp://b"}, "its url is not an http address"),
         ({"command": "${NOWHERE} ${NOWHERE} ${ELSE}"}, "no such variable: NOWHERE, ELSE"),
         ({"command": 3}, ".mcp.json: one: wanted str, found int - at $.command"),
     ],
@@ -75,12 +75,12 @@ def test_a_name_that_rules_and_folders_could_not_hold_is_refused(tmp_path: Path,
 def test_a_file_that_makes_no_sense_is_said_and_names_no_server(tmp_path: Path, text: str) -> None:
     found, (note,) = of_project(tmp_path, text)
     assert found == []
-    assert note.startswith('.mcp.json: {"mcpServers": {NAME: {…}}} is wanted')
+    assert note.startswith('.mcp.json: {"mcpServers": {NAME: {…}}} is expected')
 
 
 def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     found, notes = of_project(tmp_path, " " * 1_000_001)
-    assert (found, notes) == ([], [".mcp.json: more than 1000 kB is no list of servers"])
+    assert (found, notes) == ([], [".mcp.json: more than 1000 kB is too much for a list of servers"])
 
 
 def test_a_projects_file_counts_only_once_its_folder_is_trusted(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A journal as spans: what the GenAI conventions call things, and nothing of what was said unless it is wanted."""
+"""A journal as spans: what the GenAI conventions call things, and nothing of what was said unless it is expected."""
 
 import json
 from collections import Counter

@@ -224,7 +224,7 @@ def test_every_theme_shows_the_same_words(repo: Path, theme: str) -> None:
 def test_the_theme_command_changes_the_colours_of_this_screen(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.type("/theme light")
-        await person.sees("theme light, for as long as this screen is open")
+        await person.sees("theme light, this session")
         assert person.ui.theme == "light"
         await person.type("/theme lihgt")
         await person.sees("Did you mean light?")

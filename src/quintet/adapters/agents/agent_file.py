@@ -158,7 +158,7 @@ def read_prompts(checked: CheckedFields, place: Place) -> tuple[MenuPrompt, ...]
         checked.fields(at, ("id", "content", "description"))
         id, content = checked.text((*at, "id")), checked.text((*at, "content"))
         if id in prompts and id:
-            checked.note((*at, "id"), f"{id} stands twice")
+            checked.note((*at, "id"), f"{id} appears twice")
         prompts[id] = MenuPrompt(id, content, checked.text((*at, "description"), required=False))
     return tuple(prompts.values())
 
@@ -174,7 +174,7 @@ def read_menu(checked: CheckedFields, place: Place, *, strict: bool) -> tuple[Me
         own = [("trigger", item.trigger)] if item.trigger else []
         for field, name in (*own, *(("triggers", handler.trigger) for handler in item.handlers if handler.trigger)):
             if name in seen:
-                checked.note((*place, number, field), f"{name} stands twice in this menu")
+                checked.note((*place, number, field), f"{name} appears twice in this menu")
             seen.add(name)
     return menu
 
@@ -219,14 +219,14 @@ def _trigger(checked: CheckedFields, at: Place, strict: bool) -> tuple[str, str]
     if " or " in raw:
         compound = _COMPOUND.fullmatch(raw)
         if not compound:
-            checked.note(place, f'"{raw}" has to read XX or fuzzy match on some-words')
+            checked.note(place, f'"{raw}" must read XX or fuzzy match on some-words')
             return "", ""
         opening = _CODE.match(checked.text((*at, "description")))
         if not opening or opening[1] != compound[1]:
-            checked.note((*at, "description"), f"has to open with [{compound[1]}], the code of its trigger")
+            checked.note((*at, "description"), f"must start with [{compound[1]}], the code of its trigger")
         return compound[2], compound[1]
     if not _KEBAB.fullmatch(raw):
-        checked.note(place, f'"{raw}" has to be small letters and digits, joined by hyphens')
+        checked.note(place, f'"{raw}" must be lowercase letters and digits, joined by hyphens')
     return raw, ""
 
 
@@ -253,7 +253,7 @@ def _among_several(checked: CheckedFields, at: Place, handlers: list[Handler], a
         return
     name, fields = _named(fields)
     if name and not _KEBAB.fullmatch(name):
-        checked.note(at, f'"{name}" has to be small letters and digits, joined by hyphens')
+        checked.note(at, f'"{name}" must be lowercase letters and digits, joined by hyphens')
     phrase = str(fields.get("match") or fields.get("input") or "")
     loose = _LOOSE.fullmatch(phrase)
     code, match = (loose[1], loose[2]) if loose else ("", phrase)
@@ -264,7 +264,7 @@ def _among_several(checked: CheckedFields, at: Place, handlers: list[Handler], a
     if target is None and fields.get("action"):
         target = (HandlerKind.ACTION, str(fields["action"]))
     if not phrase:
-        checked.note(at, "has no input or match: the words it goes by")
+        checked.note(at, "has no input or match: the words that choose it")
     elif target is None:
         checked.note(at, "does nothing: give it a route, workflow, exec or action")
     else:

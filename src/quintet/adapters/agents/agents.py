@@ -122,7 +122,7 @@ class LocalAgents:
             raise RunFailed(RunErrorCode.MANIFEST_INVALID, problem) from None
         rows = value.get("workflows", []) if isinstance(value, dict) else None
         if not isinstance(rows, list):
-            raise RunFailed(RunErrorCode.MANIFEST_INVALID, f"{files.shown(MANIFEST)}: workflows has to be a list")
+            raise RunFailed(RunErrorCode.MANIFEST_INVALID, f"{files.shown(MANIFEST)}: workflows must be a list")
         fields = [row for row in rows if isinstance(row, dict)]
         return [tuple(str(row.get(name) or "") for name in ("id", "workflow", "graph")) for row in fields]  # type: ignore[misc]
 

@@ -102,7 +102,7 @@ class _Reading:
             raise _NotRead(f"it has {size} bytes, and the most is {MOST_READ}")
         data = self._files.read(place)
         if b"\0" in data:
-            raise _NotRead("it is no text")
+            raise _NotRead("it is not text")
         return pages.readable(data)
 
     def _lines(self, text: str, place: str, depth: int) -> Iterator[str]:
@@ -124,7 +124,7 @@ class _Reading:
             if wanted is None:
                 raise _NotRead(f"it is not in {self._within}")
             if wanted in self._seen:
-                raise _NotRead("it stands above already")
+                raise _NotRead("it is already above")
             if depth >= pages.MOST_DEPTH:
                 raise _NotRead(f"imports go {pages.MOST_DEPTH} deep at most")
             if len(self._seen) > pages.MOST_IMPORTS:

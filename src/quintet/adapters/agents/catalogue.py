@@ -161,7 +161,7 @@ def write_example(name: str, folder: str) -> str:
     """Write what `quintet agents new NAME` writes, as `folder/name`: an agent with a persona, a menu, a prompt and a
     workflow. The path of its file."""
     if not _NAME.fullmatch(name) or len(name) > 64:
-        raise UsageError(f'agents new "{name}": a name is small letters and digits, joined by hyphens')
+        raise UsageError(f'agents new "{name}": a name is lowercase letters and digits, joined by hyphens')
     target = os.path.join(folder, name)
     if os.path.lexists(target):
         raise UsageError(f"{target}: there is something of that name already; nothing was written")

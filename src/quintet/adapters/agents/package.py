@@ -59,7 +59,7 @@ def _from_folder(files: PackageFiles) -> FoundPackage:
         problems += wrong
         if agent and agent.id in agents:
             problems.append(
-                AgentProblem(agent.source, 1, "agent.metadata.id", f"{agent.id} stands twice in this folder")
+                AgentProblem(agent.source, 1, "agent.metadata.id", f"{agent.id} appears twice in this folder")
             )
         elif agent:
             agents[agent.id] = agent
@@ -136,7 +136,7 @@ def _workflows(files: PackageFiles, checked: CheckedFields, entered: bool) -> tu
         checked.fields(at)
         id, path = checked.text((*at, "id")), checked.text((*at, "workflow"))
         if any(workflow.id == id for workflow in found):
-            checked.note((*at, "id"), f"{id} stands twice")
+            checked.note((*at, "id"), f"{id} appears twice")
         elif id and path:
             graph = checked.text((*at, "graph"), required=False)
             title = checked.text((*at, "displayName"), required=False)
@@ -184,7 +184,7 @@ def _agents(files: PackageFiles, path: str, problems: list[AgentProblem]) -> lis
         one = CheckedFields(whole.file, document)
         agent = _agent(one, ("agents", number), files.root)
         if agent.id in agents and agent.id:
-            one.note(("agents", number, "id"), f"{agent.id} stands twice")
+            one.note(("agents", number, "id"), f"{agent.id} appears twice")
         problems += one.problems
         if not one.problems:
             agents[agent.id] = agent

@@ -67,7 +67,7 @@ def _graph(files: PackageFiles, path: str, id: str) -> tuple[Graph | None, list[
     ids = {node.id for node in read}
     if len(ids) < len(read):
         twice = next(number for number in nodes if read[number].id in {node.id for node in read[:number]})
-        checked.note(("nodes", twice, "id"), f"{read[twice].id} stands twice")
+        checked.note(("nodes", twice, "id"), f"{read[twice].id} appears twice")
     if entry and entry not in ids:
         checked.note(("entryNodeId",), f"{entry} is not a node")
     edges = tuple(_edge(checked, number, ids) for number in checked.items(("edges",), required=False))

@@ -108,7 +108,7 @@ def frontmatter(text: str) -> tuple[Located, str]:
     if found.value is None:
         found.value = {}
     if not isinstance(found.value, dict):
-        raise NotReadable(2, "the frontmatter has to be fields, each `name: value`")
+        raise NotReadable(2, "the frontmatter must be fields, each `name: value`")
     return found, "\n".join(lines[end + 1 :])
 
 
@@ -170,7 +170,7 @@ class _Builder:
     def _key(self, name: str, line: int) -> None:
         mapping = self.open[-1]
         if name in mapping.value and not self.twice:
-            raise NotReadable(line, f"{name} stands twice")
+            raise NotReadable(line, f"{name} appears twice")
         mapping.key = name
         self.lines[(*mapping.place, name)] = line
 
@@ -200,7 +200,7 @@ class _Builder:
             place: Place = (*holder.place, len(holder.value))
             holder.value.append(value)
         elif holder.key is None:
-            raise NotReadable(line, "a key has to be a plain word")
+            raise NotReadable(line, "a key must be a plain word")
         else:
             place = (*holder.place, holder.key)
             holder.value[holder.key] = value
@@ -306,4 +306,4 @@ class CheckedFields:
         if value is None:
             self.note(place, "is missing")
         else:
-            self.note(place, f"has to be {kind}, and is {_KINDS.get(type(value), 'a number')}")
+            self.note(place, f"must be {kind}, not {_KINDS.get(type(value), 'a number')}")

@@ -41,7 +41,7 @@ def read_json(path: str, meanwhile: str) -> Any:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{path}: cannot be read ({error})", hint=f"Mend or delete it; {meanwhile}.") from error
+        raise SettingsError(f"{path}: cannot be read ({error})", hint=f"Fix or delete it; {meanwhile}.") from error
 
 
 @contextlib.contextmanager

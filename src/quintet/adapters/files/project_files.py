@@ -219,7 +219,7 @@ class ProjectFiles:
             self._refuse_protected(at, name, source)
             self._refuse_protected(to, new, destination)
             if exists_at(new, to):
-                raise ToolFailed(f"{destination}: is there already")
+                raise ToolFailed(f"{destination}: already exists")
             gone, came = self._real(at, name), self._real(to, new)
             carried = self._carried(at, name, came)
             if carried.refused:

@@ -124,7 +124,7 @@ class Surveyor:
             above.append(step)
             more = number < len(steps) - 1
             if more and os.path.islink(os.path.join(self._root, *above)):
-                raise NotCovered(path, "lies behind a link")
+                raise NotCovered(path, "is behind a link")
         return "/".join(above) or "."
 
     def _matching(self, path: str, folder: str, steps: list[str], *, deep_in: bool = False) -> Iterator[str]:
@@ -244,7 +244,7 @@ class Surveyor:
         if stat.S_ISLNK(info.st_mode):
             return
         if not stat.S_ISREG(info.st_mode):
-            raise NotCovered(path, "is no ordinary file")
+            raise NotCovered(path, "is not an ordinary file")
         if self._protection.is_secret(path):
             raise NotCovered(path, "may hold secrets and is not kept")
         if is_write_protected(path) or self._protection.asks(path):

@@ -95,10 +95,12 @@ class GitRepository:
     async def _commit(self, name: str) -> str:
         try:
             if name.startswith("-"):
-                raise ToolFailed("a name is wanted")
+                raise ToolFailed("a name is expected")
             return (await self._git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")).strip()
         except ToolFailed:
-            raise UsageError(f'"{name}" is no branch, tag or commit of this repository; nothing was begun') from None
+            raise UsageError(
+                f'"{name}" is not a branch, tag or commit of this repository; nothing was started'
+            ) from None
 
     async def line_counts(self, paths: Iterable[str], revision: str) -> dict[str, int | None]:
         """The lines of each of these files that there is, as they are or as they were at `revision`; None: a secret."""

@@ -159,7 +159,9 @@ class _ModelConnection(Connection):
 
     def _broken(self) -> ModelError:
         if not self.answered:
-            return ModelUnreachable(f"{self.address.authority} hung up without an answer", hint="try again later")
+            return ModelUnreachable(
+                f"{self.address.authority} closed the connection without an answer", hint="try again later"
+            )
         error = ModelBadResponse(f"the answer of {self.address.authority} broke off", hint="try again")
         error.retryable = True
         return error
@@ -201,7 +203,7 @@ def _unreachable(where: str, error: Exception, hint: str) -> ModelUnreachable:
     elif isinstance(error, socket.gaierror):
         why = "no such host"
     else:
-        why = "it hung up" if isinstance(error, EOFError) else str(error)
+        why = "it closed the connection" if isinstance(error, EOFError) else str(error)
     return ModelUnreachable(f"no connection to {where}: {why}", hint=hint)
 
 

@@ -140,7 +140,9 @@ class Fetcher:
         except h11.LocalProtocolError as error:
             raise ToolFailed(f"{url}: this cannot be asked for ({error})") from None
         except (OSError, EOFError) as error:
-            raise ToolFailed(f"{url}: the connection broke off ({error or 'the server hung up'})") from None
+            raise ToolFailed(
+                f"{url}: the connection broke off ({error or 'the server closed the connection'})"
+            ) from None
         finally:
             connection.drop()
 
@@ -242,7 +244,7 @@ def fetch_address(url: str) -> HttpAddress:
         if parts.username or parts.password:
             raise ValueError("it holds a login")
     except KeyError:
-        raise ToolFailed(f"{url}: an address that begins with http:// or https:// is wanted") from None
+        raise ToolFailed(f"{url}: an address that begins with http:// or https:// is expected") from None
     except ValueError as error:
         raise ToolFailed(f"{url}: not an address that can be fetched ({error})") from None
     return address if address.path else address._replace(path="/")

@@ -141,7 +141,7 @@ class Failures:
         if status in (400, 422):
             named = next((setting for word, setting in _BY_SETTING.items() if word in words.lower()), "")
             if named:
-                return f"change {self.setting}.{named}, or take it out"
+                return f"change {self.setting}.{named}, or remove it"
             if _NO_SIGHT.search(words):
                 return f"if this model cannot see pictures, set {self.setting}.vision = false"
         return ""

@@ -104,7 +104,8 @@ def _of_wire(configured: ModelSettings, key: Key, name: str) -> Model:
         return _made(WIRES[configured.wire], configured, key, name)
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"models.{name}.wire is pydantic-ai, which is not installed", hint=f"{INSTALL}, or use another wire"
+            f"models.{name}.wire is pydantic-ai, which is not installed",
+            hint=f"{INSTALL}, or choose another protocol (wire)",
         ) from error
 
 

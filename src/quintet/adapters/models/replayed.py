@@ -52,7 +52,7 @@ class ReplayedModel:
     def _departed(self, place: int, why: str) -> ModelBadResponse:
         return ModelBadResponse(
             f"at request {place + 1} this conversation departs from {self._path}: {why}",
-            hint="A recording answers only the conversation it was made of; go on with another model: /model NAME.",
+            hint="A recording answers only the conversation it was made of; continue with another model: /model NAME.",
         )
 
 

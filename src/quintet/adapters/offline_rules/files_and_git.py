@@ -33,7 +33,7 @@ def add_file(intent: AddFile) -> Program:
     (there,) = yield from read_all([intent.path])
     if not there.missing:
         same = not there.problem and there.text == intent.content
-        problem = there.problem or f"{intent.path} is there already{', as given' if same else ''}"
+        problem = there.problem or f"{intent.path} already exists{', as given' if same else ''}"
         return SayStep(f"Nothing added: {problem}", done=False, already=same)
     content = f"{intent.content}\n" if intent.content else ""
     if intent.path.endswith(".py") and not parsed(content):
@@ -54,7 +54,7 @@ def move_file(intent: MoveFile, tests_follow: bool) -> Program:
     if here.problem.endswith(FOLDER):
         return SayStep(f"Nothing moved: {here.problem}", done=False)
     if not there.missing:
-        return SayStep(f"Nothing moved: {there.problem or f'{intent.to} is there already'}", done=False)
+        return SayStep(f"Nothing moved: {there.problem or f'{intent.to} already exists'}", done=False)
     importers = yield from _importers(intent.path)
     forth = PlannedCall("fs_move", {"source": intent.path, "destination": intent.to})
     back = PlannedCall("fs_move", {"source": intent.to, "destination": intent.path})

@@ -153,7 +153,7 @@ class _Shell:
             try:
                 notes = settle(launch)
             except OSError as error:
-                notes = [f"what appeared in a protected place could not be put aside: {error}"]
+                notes = [f"what appeared in a protected place could not be moved aside: {error}"]
             for note in notes:
                 self._keep(f"\n({note})\n".encode())
 

@@ -54,10 +54,10 @@ def left_note(places: Places, settings: Settings) -> str:
     if not named:
         return ""
     return (
-        f"A session was killed here while a command ran, and its end was not looked over. New in protected places: "
+        f"A session was killed here while a command ran, and what it left was not checked. New in protected places: "
         f"{few(named, MOST_NAMED)}. A command may have put it there, or you did since; programs of yours act on it. "
-        "Look before you go on: quintet aside lists it, quintet aside move moves it away, quintet aside keep takes it "
-        "as yours."
+        "Look before you continue: quintet aside lists it, quintet aside move moves it away, quintet aside keep "
+        "takes it as yours."
     )
 
 

@@ -76,7 +76,7 @@ def has_keyring() -> str:
 
 def keep(places: Places, name: str, value: str, where: str) -> str:
     """Keep a secret in `file`, `keyring`, or (auto) the best there is; returns where it is."""
-    missing = has_keyring() if where != "file" else "not wanted"
+    missing = has_keyring() if where != "file" else "not used"
     if where == "keyring" and missing:
         raise UsageError(missing, hint="--file keeps it in a file that only you may read")
     if missing:
@@ -113,7 +113,7 @@ def _delete(keyring: Any, name: str) -> None:
     except keyring.errors.PasswordDeleteError:
         pass  # it was gone already
     except Exception as error:
-        raise UsageError(f"the keyring does not let go of it: {error}") from None
+        raise UsageError(f"the keyring does not release it: {error}") from None
 
 
 def _forget_in_file(places: Places, name: str) -> bool:
@@ -134,5 +134,5 @@ def _text(places: Places) -> str:
         return ""
     except OSError as error:
         raise SettingsError(
-            f"{path}: cannot be read ({error.strerror})", hint="Mend or delete it; it holds secrets."
+            f"{path}: cannot be read ({error.strerror})", hint="Fix or delete it; it holds secrets."
         ) from error

@@ -76,7 +76,7 @@ class FileRuleBook:
         try:
             return msgspec.convert([] if content is None else content, tuple[Rule, ...])
         except msgspec.ValidationError as error:
-            raise SettingsError(f"{self._path}: not a list of rules ({error})", hint="Mend or delete it.") from None
+            raise SettingsError(f"{self._path}: not a list of rules ({error})", hint="Fix or delete it.") from None
 
     def add(self, rule: Rule) -> None:
         with private_files.locked(self._path):

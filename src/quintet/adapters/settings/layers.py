@@ -144,7 +144,7 @@ def _take(
     for leaf in leaves:
         info = known.get(tables().pattern(leaf.key))
         if info is None and leaf.key in tables().sections:
-            raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: a table is wanted, [{leaf.key}]")
+            raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: a table is expected, [{leaf.key}]")
         if info is None:
             loaded.warnings.append(
                 f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, tables().catalogue())}"
@@ -416,7 +416,7 @@ def as_lines(loaded: LoadedSettings) -> list[str]:
 
 def as_toml(value: Any) -> str:
     if value is None:
-        return "(by surface)"
+        return "(default)"
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list | tuple | set | frozenset):

@@ -96,4 +96,4 @@ def _take(table: Any, fields: Iterable[str]) -> None:
 
 def _elsewhere(book: UserSettings, name: str) -> str:
     found = next((row for row in book.rows() if row.key.startswith(f"models.{name}.")), None)
-    return f"models.{name} is set by {found.source}, not by your settings: take it out there" if found else ""
+    return f"models.{name} is set by {found.source}, not by your settings: remove it there" if found else ""

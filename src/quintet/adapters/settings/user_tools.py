@@ -109,7 +109,7 @@ def _problem(spec: ToolSpec, homes: dict[str, str]) -> str:
     if spec.name in homes:
         return f"{spec.name} is already declared in {homes[spec.name]}"
     if not spec.description:
-        return f"{spec.name} has no docstring, which is what a model is told of it"
+        return f"{spec.name} has no docstring, which describes it to a model"
     try:
         msgspec.json.encode(spec.schema())
     except Exception as error:
@@ -145,7 +145,7 @@ def _result(name: str, given: object) -> ToolResult:
     if isinstance(given, str):
         return ToolResult(given)
     if not isinstance(given, ToolResult):
-        raise ToolFailed(f"{name} came back with {type(given).__name__}; text or a ToolResult is wanted")
+        raise ToolFailed(f"{name} came back with {type(given).__name__}; text or a ToolResult is expected")
     checked = msgspec.convert(msgspec.to_builtins(given), ToolResult)
     return ToolResult(checked.content, checked.status, checked.changed, checked.summary, message=checked.message)
 

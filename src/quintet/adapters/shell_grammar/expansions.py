@@ -59,7 +59,7 @@ class Insides:
             return
         kept = between.replace("\\\n", "")
         if kept.strip(" \t\n" if newline else " \t") or not kept:
-            raise Misread("a line that goes on inside a word" if not kept else "the syntax")
+            raise Misread("a line that continues inside a word" if not kept else "the syntax")
 
     def spaced(self, node: Node) -> None:
         """Between the children of a node nothing but blanks."""

@@ -55,7 +55,7 @@ class BashGrammar:
         if len(line) > MOST_MARKS and len(_MARKS.findall(line)) > MOST_MARKS:
             return Script(problem="that much of a shell's own grammar")
         if not line.isprintable() and _NO_TEXT.search(line):
-            return Script(problem="a byte that is no text")
+            return Script(problem="a byte that is not text")
         try:
             return flat(line) or self.parse_tree(line)
         except Exception as error:  # a fault of ours: what cannot be read is not understood

@@ -72,7 +72,7 @@ def spelled(raw: str, skips: list[tuple[int, int, str, str]]) -> Word:
             if char == "\n":
                 if quote:
                     continue
-                raise Misread("a line that goes on inside a word")
+                raise Misread("a line that continues inside a word")
             text.append(char if not quote or char in '$`"\\' else f"\\{char}")
         elif char == "`" or (char == "$" and at < end and _expands(raw[at], quote)):
             if char == "$" and not quote and raw[at : at + 1] == "'":

@@ -201,7 +201,7 @@ def _kept(path: str) -> str:
     try:
         folder = set_aside(path, move=False)
     except OSError as error:
-        return f"It could not be copied aside ({error.strerror}); copy it before you go on."
+        return f"It could not be copied aside ({error.strerror}); copy it before you continue."
     return (
         f"A copy was put into {folder}. Other sessions may still open; `sqlite3 state.db .recover` may save this one."
     )

@@ -90,7 +90,7 @@ class TaskRows:
     def move(self, task: Task, move: TaskMove, owner: str) -> int:
         claimed = next(iter(self.connection.execute(self.sql["owner_of"], (task.id,))), ("",))[0]
         if claimed != owner:
-            lost = "another process works at it" if claimed else "the claim on it was let go"
+            lost = "another process works at it" if claimed else "the claim on it was released"
             raise TaskTaken(f"task {task.id} was not moved: {lost}")
         values = (task.status, task.retries, task.started or None, task.completed or None, task.id, move.before)
         self.connection.execute(self.sql["move_task"], values)

@@ -89,7 +89,7 @@ def read_input(path: str) -> str:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise UsageError(f"{path}: more than {MOST_BYTES:,} bytes; that is no task")
+            raise UsageError(f"{path}: more than {MOST_BYTES:,} bytes; that is not a task")
         text = data.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None

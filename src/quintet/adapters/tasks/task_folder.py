@@ -253,7 +253,7 @@ def _tidy(at: str) -> None:
 def unwritable(path: str, error: OSError) -> StoreUnwritable:
     return StoreUnwritable(
         f"{path}: cannot be written ({error.strerror})",
-        hint="Free some space or make the folder writable; `quintet doctor` then says what is left to mend.",
+        hint="Free some space or make the folder writable; `quintet doctor` then says what is left to fix.",
     )
 
 

@@ -90,7 +90,7 @@ class RunErrorCode(StrEnum):
     LOOP = "ENGINE_LOOP_DETECTED", "the run goes in circles"
     PRECONDITION = (
         "ENGINE_PRECONDITION_FAILED",
-        "the run cannot go on as it stands: over, in use elsewhere, or a step's file is missing",
+        "the run cannot continue: it is over, in use elsewhere, or a step's file is missing",
     )
     LLM_ERROR = "LLM_ERROR", "the model could not answer; the message names its own code"
     TOOL_EXEC_FAILED = "TOOL_EXEC_FAILED", "a call was needed that nobody could allow"

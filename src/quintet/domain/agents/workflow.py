@@ -133,11 +133,11 @@ def menu_problems(agent: Agent, package: AgentPackage) -> Iterator[MenuProblem]:
     for handler in (handler for item in agent.menu for handler in item.handlers):
         target = handler.target
         if handler.kind is HandlerKind.ACTION and target.startswith("#") and not agent.prompt(target[1:]):
-            yield MenuProblem(target, "is no prompt of this agent")
+            yield MenuProblem(target, "is not a prompt of this agent")
         elif handler.kind in _REFERRING and is_classic(target):
             yield MenuProblem(target, "is a classic workflow (.yaml, .yml, .xml), and those are not supported")
         elif _is_workflow(handler.kind, target) and not package.workflow(target):
-            yield MenuProblem(target, "is no workflow of this package")
+            yield MenuProblem(target, "is not a workflow of this package")
 
 
 def _is_workflow(kind: HandlerKind, target: str) -> bool:

@@ -76,7 +76,7 @@ def misfit(value: Any, schema: Any, name: str) -> str:
     try:
         return next(_flaws(value, schema, _Root(schema, MOST_STEPS), name), "")
     except (RecursionError, _TooMuch):
-        return "its schema cannot be checked: it goes on without an end"
+        return "its schema cannot be checked: it never ends"
     except (TypeError, KeyError, AttributeError, ValueError) as error:
         return f"its schema makes no sense ({type(error).__name__}: {error})"
 
@@ -108,24 +108,24 @@ def _unusable(schema: Any, root: Schema, at: str) -> Iterator[str]:
         elif word == "type" and not set(_names(value)) <= set(TYPES):
             yield f"{here}: not one of {', '.join(TYPES)}"
         elif word == "enum" and not isinstance(value, list):
-            yield f"{here}: a list is wanted"
+            yield f"{here}: a list is expected"
         elif word == "required" and not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
-            yield f"{here}: a list of names is wanted"
+            yield f"{here}: a list of names is expected"
         elif (word in NUMBERS and not _is(value, "number")) or (word in COUNTS and not _is(value, "integer")):
-            yield f"{here}: a number is wanted"
+            yield f"{here}: a number is expected"
         elif word == "$ref" and _definition(value, root) is None:
             yield f"{here}: {value!r} is not among the schema's own definitions"
         elif word in SCHEMAS:
             yield from _unusable(value, root, here)
         elif word == "anyOf":
             if not isinstance(value, list):
-                yield f"{here}: a list of schemas is wanted"
+                yield f"{here}: a list of schemas is expected"
                 return
             for number, part in enumerate(value):
                 yield from _unusable(part, root, f"{here}[{number}]")
         elif word in TABLES:
             if not isinstance(value, dict):
-                yield f"{here}: an object of schemas is wanted"
+                yield f"{here}: an object of schemas is expected"
                 return
             for name, part in value.items():
                 yield from _unusable(part, root, f"{here}.{name}")
@@ -135,7 +135,7 @@ def _flaws(value: Any, schema: Any, root: _Root, at: str) -> Iterator[str]:
     root.spend()
     if isinstance(schema, bool):
         if not schema:
-            yield f"{at}: not wanted"
+            yield f"{at}: not allowed"
         return
     if "$ref" in schema:
         target = _definition(schema["$ref"], root.schema)
@@ -143,12 +143,12 @@ def _flaws(value: Any, schema: Any, root: _Root, at: str) -> Iterator[str]:
             yield from _flaws(value, target, root, at)
     names = _names(schema.get("type", []))
     if names and not any(_is(value, name) for name in names):
-        yield f"{at}: {' or '.join(names)} is wanted, found {_kind(value)}"
+        yield f"{at}: {' or '.join(names)} is expected, found {_kind(value)}"
         return
     if "enum" in schema and not any(_same(value, one) for one in schema["enum"]):
         yield f"{at}: {_shown(value)} is not one of {', '.join(_shown(one) for one in schema['enum'])}"
     if "const" in schema and not _same(value, schema["const"]):
-        yield f"{at}: {_shown(schema['const'])} is wanted, found {_shown(value)}"
+        yield f"{at}: {_shown(schema['const'])} is expected, found {_shown(value)}"
     if "anyOf" in schema:
         tries = [next(_flaws(value, part, root, at), "") for part in schema["anyOf"]]
         if all(tries):
@@ -175,7 +175,7 @@ def _object_flaws(value: dict[str, Any], schema: Schema, root: _Root, at: str) -
         if name in named:
             yield from _flaws(one, named[name], root, f"{at}.{name}")
         elif others is False:
-            yield f"{at}.{name}: not wanted.{did_you_mean(name, named)}".removesuffix(".")
+            yield f"{at}.{name}: not allowed.{did_you_mean(name, named)}".removesuffix(".")
         else:
             yield from _flaws(one, others, root, f"{at}.{name}")
 
@@ -184,7 +184,7 @@ def _size_flaws(size: int, schema: Schema, what: str, unit: str, at: str) -> Ite
     least, most = schema.get(f"min{what}", 0), schema.get(f"max{what}", size)
     if not least <= size <= most:
         wanted = f"at least {least}" if size < least else f"at most {most}"
-        yield f"{at}: {wanted} {unit} wanted, found {size}"
+        yield f"{at}: {wanted} {unit} expected, found {size}"
 
 
 def _number_flaws(value: float, schema: Schema, at: str) -> Iterator[str]:
@@ -196,7 +196,7 @@ def _number_flaws(value: float, schema: Schema, at: str) -> Iterator[str]:
     }
     for word, (fits, said) in words.items():
         if not fits:
-            yield f"{at}: {said} {schema[word]} is wanted, found {value}"
+            yield f"{at}: {said} {schema[word]} is expected, found {value}"
 
 
 def _definition(reference: Any, root: Schema) -> Any:

@@ -93,7 +93,7 @@ def _changed(text: str, change: Change) -> tuple[str, str]:
         if made == text:
             raise ToolFailed(
                 f"old_string is not written as the file has it, and with the file's own spelling nothing changes: "
-                f"{_span(places[0])} already {'is' if len(edit.old) == 1 else 'are'} as new_string wants"
+                f"{_span(places[0])} already {'is' if len(edit.old) == 1 else 'are'} as in new_string"
             )
         return made, _note(places[0])
     raise ToolFailed(_missed(lines.lines, edit, places, change.new_string))
@@ -117,7 +117,7 @@ def _placed(lines: Sequence[str], hunk: Hunk, after: int, moved: int, name: str)
     if not hunk.old:
         if not any(lines):
             return Landing(0, len(lines) - 1, (*hunk.new, ""))
-        raise ToolFailed(f"{name}: it only adds lines; give a line that stands before or behind them")
+        raise ToolFailed(f"{name}: it only adds lines; give a line that comes before or after them")
     places = found(lines, edit)
     if len(places) > 1:
         fits = [place for place in places if place.first >= after and _belongs(lines, hunk, place, moved)]
@@ -128,7 +128,7 @@ def _placed(lines: Sequence[str], hunk: Hunk, after: int, moved: int, name: str)
                 return Landing(fits[0].first, fits[0].last, alone[0].lines, alone[0].how)
     if len(places) == 1 and hunk.under and not _belongs(lines, hunk, places[0], moved):
         said = " / ".join(name.strip() for name in hunk.under)
-        raise ToolFailed(f"{name}: its lines stand at {_span(places[0])}, and not under {said}")
+        raise ToolFailed(f"{name}: its lines are at {_span(places[0])}, and not under {said}")
     if len(places) == 1 and places[0].first >= after:
         return places[0]
     if len(places) == 1:
@@ -196,7 +196,7 @@ def _missed(lines: Sequence[str], edit: WantedEdit, places: Sequence[Landing], n
     if len(places) > 1:
         spans = few([_span(place).partition(" ")[2] for place in places], MOST_PLACES)
         count = counted(len(places), "place")
-        return f"that text stands for no one place in it: {count} are like it, lines {spans}; {WRITE_AS_IS}"
+        return f"that text fits more than one place in it: {count} are like it, lines {spans}; {WRITE_AS_IS}"
     said = "that text does not occur in it"
     if len(new.strip()) > 20 and new.strip() in "\n".join(lines):
         at = "\n".join(lines).partition(new.strip())[0].count("\n") + 1

@@ -40,7 +40,7 @@ class ExecutorChosen(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class CycleResumed(Tagged, frozen=True, kw_only=True, gc=False):
-    """A cycle that had stopped goes on; the end of this stretch answers the submission."""
+    """A cycle that had stopped continues; the end of this stretch answers the submission."""
 
     run: str
     submission: str

@@ -104,7 +104,7 @@ _LATER = {field.name for field in structs.fields(CycleRecord) if field.default i
 
 
 def budget_spent(task: str, budget: float, spent: float) -> str:
-    return f"task {task}: cost_budget = {budget:g}, spent {spent:.4f}; raise it in the task's page to go on"
+    return f"task {task}: cost_budget = {budget:g}, spent {spent:.4f}; raise it in the task's page to continue"
 
 
 def recorded(cycle: CycleState) -> CycleRecord:

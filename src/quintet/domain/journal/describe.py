@@ -57,7 +57,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.TransitionPending() as e:
             return [Line(f"waits    {badge.full(e.change.applied_to(e.axes))}   {e.scope}, by {e.actor}", "dim")]
         case p.TransitionDropped() as e:
-            return [Line(f"dropped  a waiting transition: {e.reason}", "dim")]
+            return [Line(f"dropped  a pending transition: {e.reason}", "dim")]
         case p.CommandRan(line="interrupt", ok=True):
             return []  # the end of what it interrupts says it
         case p.CommandRan(data={"diff": _}) as e:
@@ -71,12 +71,12 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [
                 Line(f"not run  {e.tool} {brief(e.arguments)}", "warning"),
                 Line(f"         {e.reason}", "warning"),
-                Line(f"         axes {badge.full(e.axes)} · quintet why {recorded.seq}", "dim"),
+                Line(f"         dials {badge.full(e.axes)} · quintet why {recorded.seq}", "dim"),
             ]
         case p.ReasoningSwitched():
             return []  # the command that did it has spoken
         case p.Corrected() as e:
-            return [Line(f"sent back  {e.kind.replace('_', ' ')}", "dim")]
+            return [Line(f"asked again  {e.kind.replace('_', ' ')}", "dim")]
         case p.AgentsPageTold() as e:
             return [Line(f"page     {on_one_line(e.path)}", "dim")]
         case p.DeliveryChecked() as e:
@@ -112,8 +112,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.QuestionAnswered() as e if e.by != "user":
             return [Line(f"question closed: {e.by}", "dim")]
         case p.InputsHeld(submissions=held) as e:
-            first = ", /resume first goes on with what was interrupted" if e.reason == EndStatus.INTERRUPTED else ""
-            return [Line(f"held     {counted(len(held), 'queued input')}; /queued run begins them{first}", "dim")]
+            first = ", /resume first continues what was interrupted" if e.reason == EndStatus.INTERRUPTED else ""
+            return [Line(f"held     {counted(len(held), 'queued input')}; /queued run starts them{first}", "dim")]
         case p.RunPaused() | p.RunResumed():
             return []
         case p.TurnFinished() as e if e.status != EndStatus.DONE and not e.cycle:
@@ -142,7 +142,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
             word = "started" if isinstance(e, p.RunStarted) else "resumed"
             return [Line(f"run      {e.run.run_id} {word}: {e.run.workflow_ref}", "info")]
         case p.RunMoved(after=RunPhase.WAITING_USER):
-            return [Line("run      waits for you · /pause puts it aside, /stop ends it", "dim")]
+            return [Line("run      needs your input · /pause puts it aside, /stop ends it", "dim")]
         case p.RunMoved() as e if e.after is not RunPhase.RUNNING:
             why = f"{e.error.code}: {e.error.message}" if e.error else e.reason
             role = "success" if e.after is RunPhase.COMPLETED else "warning"

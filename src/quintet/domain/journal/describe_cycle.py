@@ -36,7 +36,7 @@ def words(event: object) -> Words:
         case c.TaskVerified():
             return _verified(event)
         case TaskMoved(before=TaskStatus.RUNNING, after=TaskStatus.RETRYING):
-            return [(f"returned {event.title}, {event.reason}", "warning")]
+            return [(f"retry    {event.title}, {event.reason}", "warning")]
         case TaskMoved(after=TaskStatus.FAILED):
             return [(f"given up {event.title}, {event.reason}", "error")]
         case c.CycleStopped():
@@ -96,7 +96,7 @@ def _verified(event: c.TaskVerified) -> Words:
     lines = [line for line in event.findings.splitlines() if line.strip()]
     more = [(f"         … {len(lines) - MOST_FINDINGS} more lines", "dim")] if len(lines) > MOST_FINDINGS else []
     said = [(f"         {line}", "warning") for line in lines[:MOST_FINDINGS]]
-    return [(f"returned {event.title}, by {event.by}", "warning"), *said, *more]
+    return [(f"failed verification: {event.title}, by {event.by}", "warning"), *said, *more]
 
 
 def stopped(event: c.CycleStopped) -> str:
@@ -114,7 +114,7 @@ def stopped(event: c.CycleStopped) -> str:
 
 def _ended(event: c.ExecutorEnded) -> Words:
     notes: Words = [(f"         {line}", "warning") for note in event.notes for line in note.split("\n")]
-    if event.ok or event.retry_in is None:  # how its task or the cycle goes on from there says why
+    if event.ok or event.retry_in is None:  # how its task or the cycle continues from there says why
         return notes
     said = with_name(event.executor, event.reason).rstrip(".")
     return [*notes, (f"{event.failure or 'failed'}: {said}; again in {event.retry_in:g} s", "warning")]

@@ -114,7 +114,7 @@ def unified(path: str, before: bytes | None, after: bytes | None) -> str:
     from difflib import unified_diff  # only where somebody looks
 
     if any(data and (b"\0" in data[:8192] or len(data) > MOST_DIFFED) for data in (before, after)):
-        return f"{path}: not shown, it is no text or too large"
+        return f"{path}: not shown, it is not text or too large"
     old, new = (data.decode("utf-8", "replace").splitlines() if data else [] for data in (before, after))
     names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
     return "\n".join(unified_diff(old, new, *names, lineterm=""))

@@ -233,7 +233,7 @@ def read(data: bytes, name: str, version: int) -> Recording:
     recording = Recording([], [])
     lines = data.split(b"\n")
     if not data.startswith(b'{"type":'):
-        raise Unplayable(f"{name}: this is no recording of Quintet's")
+        raise Unplayable(f"{name}: this is not a recording of Quintet's")
     for number, text in enumerate(lines[:-1], 1):
         try:
             _take(recording, text, version)

@@ -128,7 +128,7 @@ class RunPaused(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class RunResumed(Tagged, frozen=True, kw_only=True, gc=False):
-    """A paused run goes on."""
+    """A paused run continues."""
 
     reason: str
 

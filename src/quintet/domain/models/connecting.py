@@ -85,7 +85,7 @@ def advice(
     status = error.status if isinstance(error, ModelHttpError) else 0
     if isinstance(error, ModelAuthFailed):
         if not key_from:
-            return f"{host} wants a key. {no_key(preset)}"
+            return f"{host} needs a key. {no_key(preset)}"
         return f"{host} refuses the key from {key_from}. Make a new one at {where}, then try again."
     if isinstance(error, ModelRateLimited) or status == 402:
         spent = status == 402 or not error.retryable

@@ -321,7 +321,7 @@ def base_url_of(
         if word in preset.base_url and not value:
             raise UsageError(f"{preset.title} needs {preset.needs}.")
         if value and not re.fullmatch(r"[A-Za-z0-9-]+", value):
-            raise UsageError(f"{value}: letters, digits and hyphens are wanted for a {word[1:-1]}")
+            raise UsageError(f"{value}: letters, digits and hyphens are expected for a {word[1:-1]}")
     return preset.base_url.replace("{region}", place).replace("{resource}", resource)
 
 
@@ -332,9 +332,9 @@ def address_from(preset: Preset, text: str) -> str:
     try:
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise UsageError(f"{text}: not an address; http://HOST:PORT is wanted") from None
+        raise UsageError(f"{text}: not an address; http://HOST:PORT is expected") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"{text}: not an address; http://HOST:PORT is wanted")
+        raise UsageError(f"{text}: not an address; http://HOST:PORT is expected")
     if preset.local and host in ("0.0.0.0", "::"):  # where a server listens, not where it is reached
         host = "::1" if ":" in host else "127.0.0.1"
     if preset.server and port is None and "://" not in text:

@@ -101,11 +101,11 @@ def _dials(asked: AskedCall, at: Callable[[Axes], Decision]) -> list[Choice]:
     if axes.work_mode is WorkMode.CHAT:
         change = AxesChange(work_mode=WorkMode.BUILD)
         goes = at(change.applied_to(axes)).verdict is Verdict.ALLOW
-        return [Choice(BUILD, "go on in mode build", change)] if goes else []
+        return [Choice(BUILD, "continue in mode build", change)] if goes else []
     for profile in PermissionProfile:
         change = AxesChange(permission_profile=profile)
         if profile.rank > axes.permission_profile.rank and at(change.applied_to(axes)).verdict is Verdict.ALLOW:
-            return [Choice(PROFILE, f"go on in profile {profile}", change)]
+            return [Choice(PROFILE, f"continue in profile {profile}", change)]
     return []
 
 

@@ -80,7 +80,7 @@ _WORDS: dict[str, Words] = {
     "cycle.executor": lambda who: f"has tasks done by {who}",
     "cycle.verifier": lambda who: f"has work verified by {who or 'whoever plans'}",
     "checkpoints.enabled": lambda on: f"turns checkpoints {_switched(on)}: /rewind has nothing to go back to",
-    "repair.auto_transition": lambda how: f"goes over to work mode repair: {how}",
+    "repair.auto_transition": lambda how: f"switches to work mode repair: {how}",
     "runs.delivery_check": lambda on: f"turns the check at the end of a turn {_switched(on)}",
     "runs.qa_review": lambda on: f"turns the review of changes {_switched(on)}",
 }
@@ -198,7 +198,7 @@ def _deployment(name: str, given: Mapping[str, Any]) -> str:
 
 def _hooks(one: ProjectSetting, unchecked: Collection[str]) -> list[str]:
     when = _WHEN.get(one.key.removeprefix("hooks."), one.key)
-    later = "; what it runs of the project may change later unasked"
+    later = "; what it runs of the project may change later without approval"
     return [
         f"runs `{brief(text, MOST_HOOK)}` {AS_YOU}, {when}{later if text in unchecked else ''}{_whole(text)}"
         for text in one.value

@@ -72,7 +72,7 @@ def verdict_of(place: HookPlace, end: HookEnd) -> HookVerdict:
     if decision in NO:
         return msgspec.structs.replace(_no(place, reason or "it gave no reason"), context=context)
     if decision == ASK and place is HookPlace.PRE_TOOL_USE:
-        return HookVerdict(asks=True, reason=reason or "it wants a person to decide", context=context)
+        return HookVerdict(asks=True, reason=reason or "it asks for a person to decide", context=context)
     warning = "" if decision in NO_OBJECTION else f'decision "{decision}" means nothing at {place}'
     return HookVerdict(context=context, warning=warning)
 

@@ -41,7 +41,7 @@ class KeySettings(Struct, frozen=True, forbid_unknown_fields=True):
     editor: Annotated[str, setting("edit the prompt in $VISUAL or $EDITOR")] = "ctrl+g"
     rewind: Annotated[str, setting("go back to before a turn, with a look at what that does")] = "alt+r"
     answer: Annotated[str, setting("go to the question that waits, or back to the prompt")] = "f8"
-    tour: Annotated[str, setting("a minute's tour on a small repository")] = "f12"
+    tour: Annotated[str, setting("1-minute tour on a small repository")] = "f12"
     find: Annotated[str, setting("find words in the transcript")] = "ctrl+f"
     fold: Annotated[str, setting("open or close every fold of the transcript")] = "ctrl+o,f10"
     copy: Annotated[str, setting("copy what is selected, or else the last answer")] = "ctrl+shift+c,f9"

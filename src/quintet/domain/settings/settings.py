@@ -330,7 +330,7 @@ class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
             "of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others", FREE
         ),
     ] = "auto"
-    bell: Annotated[bool, setting("ring when a session waits for you, or ends while you look elsewhere")] = True
+    bell: Annotated[bool, setting("ring when a session needs your input, or ends while you look elsewhere")] = True
 
 
 class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -148,7 +148,7 @@ def chmod(words: Sequence[Word]) -> Judged:
     dynamic = any(word.dynamic for word in words[1:])
     files = [word.text for word in operands[1:]]
     if special:
-        return Judged(OUTSIDE | EDIT, "chmod: rights beyond the project", names(operands), files)
+        return Judged(OUTSIDE | EDIT, "chmod: rights outside the project", names(operands), files)
     if dynamic:
         return Judged(EDIT | OPAQUE, "chmod: changes what is only known when it runs", names(operands), files)
     return Judged(EDIT, "chmod: changes files", files, files, patterns(operands))

@@ -55,7 +55,7 @@ class OpenQuestion(Struct, frozen=True):
 
 
 class BackgroundShell(Struct, frozen=True):
-    """A shell that goes on in the process of a session."""
+    """A shell that runs on in the process of a session."""
 
     name: str
     line: str  # what it runs, in brief

@@ -17,7 +17,7 @@ def brief(text: TaskText, body: str) -> str:
     title = "" if body.partition("\n")[0].strip() == text.title.strip() else text.title
     intent = ", ".join(str(one) for one in text.intent)
     fields = (
-        f"Verified by this command, which has to pass: {text.verification}" if text.verification else "",
+        f"Verified by this command, which must pass: {text.verification}" if text.verification else "",
         f"Files it is about: {intent}" if intent else "",
         _CHANGES.get(text.mutation, ""),
         f"Risk: {text.risk}." if text.risk is not Risk.LOW else "",

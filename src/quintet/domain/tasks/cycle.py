@@ -19,13 +19,13 @@ from quintet.domain.tasks.task import OVER, Mutation, Task, TaskStatus
 from quintet.domain.turn.messages import EndStatus
 
 MOST_NAMED = 5
-WAITS = "the plan waits for you: /accept"
+WAITS = "the plan needs your approval: /accept"
 NEEDS_FLAG = (
     "nothing is built at profile restricted; /accept --permission-profile normal builds it, "
     "or from a shell quintet flow --resume --permission-profile normal"
 )
 NEEDS_PROFILE = "nothing is built at profile restricted; turn it to normal or above, and /resume"
-ONE_UNIT = "one unit is done; /next does another, /autonomous and /resume go on"
+ONE_UNIT = "one unit is done; /next does another, /autonomous and /resume continue"
 ONE_TURN = "one step is done; /resume does the next"
 
 

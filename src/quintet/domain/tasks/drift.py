@@ -113,13 +113,13 @@ def _stray(text: TaskText, path: str, missing: dict[str, Task], known: dict[str,
         problem = f"task {text.id} is {row.status}, and its file is {path} instead of {row.path}"
         return Drift(DriftKind.WRONG_FOLDER, text.id, path, problem, text)
     if (row := known.get(text.id)) and row.path.startswith("/") and row.text == text:
-        problem = f"task {text.id} is {row.status} and put away, and its file is still {path}"
+        problem = f"task {text.id} is {row.status} and archived, and its file is still {path}"
         return Drift(DriftKind.WRONG_FOLDER, text.id, path, problem, text)
     if row:
         problem = f"{path} calls itself {text.id}, and that task has another file; give it another id, or delete it"
         return Drift(DriftKind.SECOND_FILE, text.id, path, problem, text)
     known[text.id] = Task(text)  # a second one that says the same is that: a second one
-    problem = f"{path} describes a task {text.id} that nobody has added"
+    problem = f"{path} describes a task {text.id} that was not added"
     return Drift(DriftKind.FILE_WITHOUT_ROW, text.id, path, problem, text)
 
 

@@ -17,7 +17,7 @@ class LimitUse(Struct, frozen=True):
 
 
 def limit_uses(summary: SessionSummary, settings: Settings) -> list[LimitUse]:
-    """Every limit on how far a session goes on, with what it has used; a limit of 0 is none."""
+    """Every limit on how far a session continues, with what it has used; a limit of 0 is none."""
     limits, cycle, brief = settings.limits, settings.cycle, summary.cycle
     tokens = brief.usage.input_tokens + brief.usage.output_tokens if brief else 0
     return [

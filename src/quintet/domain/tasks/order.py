@@ -94,7 +94,7 @@ def dependency_problems(tasks: Sequence[Task]) -> list[DependencyProblem]:
     for task in tasks:
         if task.id in seen:
             found.append(
-                DependencyProblem("duplicate", (task.id,), f"the id {task.id} stands twice; give one of them another")
+                DependencyProblem("duplicate", (task.id,), f"the id {task.id} appears twice; give one of them another")
             )
         seen.setdefault(task.id, task)
     found += [

@@ -73,7 +73,7 @@ def read_page(page: str) -> tuple[TaskText | None, list[Flaw]]:
     for number, line, below in _entries([line.rstrip() for line in lines[1:end]]):
         match = _KEY.match(line)
         if match is None:
-            flaws.append(Flaw(number, "", f'"{line.strip()[:40]}" is no field; one looks like `title: Do this`'))
+            flaws.append(Flaw(number, "", f'"{line.strip()[:40]}" is not a field; one looks like `title: Do this`'))
             continue
         name = match[1]
         if name not in _READERS:
@@ -82,7 +82,7 @@ def read_page(page: str) -> tuple[TaskText | None, list[Flaw]]:
             continue
         try:
             if name in values:
-                raise _Wrong(number, "stands twice")
+                raise _Wrong(number, "appears twice")
             values[name] = None
             values[name] = _READERS[name](_value(number, match[2] or "", below))
         except _Wrong as wrong:
@@ -113,7 +113,7 @@ def _written(value: Any) -> str:
 def notes(text: TaskText) -> list[str]:
     """What of a page is not understood here, and kept."""
     names = [field.partition(":")[0].rstrip() for field in text.kept]
-    about = "is no field of a task; it is kept, and changes nothing."
+    about = "is not a field of a task; it is kept and has no effect."
     return [f"{name} {about}{did_you_mean(name, _READERS)}" for name in names]
 
 
@@ -193,7 +193,7 @@ def _items(below: list[tuple[int, str]]) -> list[tuple[int, str]]:
         elif items and (pair := _KEY.match(line)) and pair[1] == "lines" and (lines := re.findall(r"\d+", line)):
             items[-1] = (items[-1][0], f"{items[-1][1]}:{'-'.join(lines)}")
         else:
-            raise _Wrong(number, f'"{line[:40]}" is no item; one begins with "- "')
+            raise _Wrong(number, f'"{line[:40]}" is not an item; one begins with "- "')
     return items
 
 
@@ -250,21 +250,21 @@ def _word(word: str) -> str:
 
 def _one(value: _Value) -> str:
     if value.is_list:
-        raise _Wrong(value.line, "one value is wanted, not a list")
+        raise _Wrong(value.line, "one value is expected, not a list")
     return value.words[0][1] if value.words else ""
 
 
 def _id(value: _Value) -> str:
     id = _one(value)
     if not ID_FORM.fullmatch(id):
-        raise _Wrong(value.line, f'"{id}" is no id: letters, digits, ".", "_" and "-", at most 80, a letter first')
+        raise _Wrong(value.line, f'"{id}" is not an id: letters, digits, ".", "_" and "-", at most 80, a letter first')
     return id
 
 
 def _title(value: _Value) -> str:
     title = _one(value)
     if not title.strip() or "\n" in title:
-        raise _Wrong(value.line, "one line is wanted that says what is to be done")
+        raise _Wrong(value.line, "one line is expected that says what is to be done")
     return title
 
 
@@ -289,14 +289,14 @@ def _amount(value: _Value) -> float:
     except ValueError:
         amount = -1.0
     if not 0 < amount < float("inf"):
-        raise _Wrong(value.line, f'"{word}" is no amount of money: a number above 0 is wanted, such as 0.50')
+        raise _Wrong(value.line, f'"{word}" is not an amount of money: a number above 0 is expected, such as 0.50')
     return amount
 
 
 def _ids(value: _Value) -> tuple[str, ...]:
     for line, word in value.words:
         if not ID_FORM.fullmatch(word):
-            raise _Wrong(line, f'"{word}" is no id of a task')
+            raise _Wrong(line, f'"{word}" is not the id of a task')
     return tuple(dict.fromkeys(word for _, word in value.words))
 
 

@@ -328,7 +328,7 @@ def _lines(texts: Iterable[str], size: SummarySizes) -> tuple[str, ...]:
 
 def summary_message(summary: Summary) -> Message:
     """The summary as the message that stands for what was left out."""
-    parts = ["# The conversation so far", "The older messages are left out; this is what they came to."]
+    parts = ["# The conversation so far", "The older messages are left out; this is a summary."]
     if summary.keep:
         parts.append("\n".join(["## To be kept, in the user's own words", *(f"- {text}" for text in summary.keep)]))
     if summary.narrative:

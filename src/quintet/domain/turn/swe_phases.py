@@ -101,7 +101,7 @@ def advance(state: PhaseState, values: Mapping[str, Any]) -> PhaseMove:
 
 def _check_status(key: str, value: Any, proof: Proof) -> None:
     if not isinstance(value, str) or not _STATUS.fullmatch(value):
-        raise ToolFailed(f"{key} = {value!r}: all_passed is wanted, or how many failed, as in 2_failed")
+        raise ToolFailed(f"{key} = {value!r}: all_passed is expected, or how many failed, as in 2_failed")
     if value == ALL_PASSED and proof is not Proof.PASSED:
         raise ToolFailed(f"{key} = all_passed is not accepted: {proof}")
 
@@ -177,9 +177,9 @@ def refusal(state: PhaseState | None, tool: str) -> str:
 
 def _onward(phase: str) -> str:
     if phase not in PHASES:
-        return "The SWE phases are finished: complete ends the task, and the next turn begins anew."
+        return "The SWE phases are finished: complete ends the task, and the next turn starts over."
     back = ", return_to_fix_phase goes back" if phase in RETURNING else ""
-    return f"advance_phase with {' and '.join(PHASES[phase].needs)} goes on to {_following(phase)}{back}."
+    return f"advance_phase with {' and '.join(PHASES[phase].needs)} continues to {_following(phase)}{back}."
 
 
 def _following(phase: str) -> str:

@@ -110,7 +110,7 @@ def claim(todos: Mapping[str, Todo], todo_id: str, explanation: str, evidence: s
     todo = _at(todos, todo_id, TodoStatus.IN_PROGRESS)
     if len(explanation.strip()) < SHORTEST_EXPLANATION:
         raise ToolFailed(
-            f"the explanation has {len(explanation.strip())} characters; at least {SHORTEST_EXPLANATION} are wanted: "
+            f"the explanation has {len(explanation.strip())} characters; at least {SHORTEST_EXPLANATION} are expected: "
             "say what was done and what shows it"
         )
     return structs.replace(todo, status=TodoStatus.CLAIMED, explanation=explanation, evidence=evidence)

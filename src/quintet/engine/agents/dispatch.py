@@ -184,7 +184,8 @@ class Dispatcher:
             if prompt is None:
                 named = ", ".join(f"#{known.id}" for known in self._agent.prompts) or "none"
                 raise RunFailed(
-                    RunErrorCode.UNKNOWN_PROMPT_ID, f"{action} is no prompt of {self._agent.name}; there are: {named}"
+                    RunErrorCode.UNKNOWN_PROMPT_ID,
+                    f"{action} is not a prompt of {self._agent.name}; there are: {named}",
                 )
             action = prompt.content.strip()
         text = _joined(self._rendered(action), command.details)

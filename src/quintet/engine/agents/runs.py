@@ -92,7 +92,7 @@ def leave_taken(core: Core, state: SessionState) -> list[Event]:
     run = state.runs.known.get(state.runs.active)
     if run is None or any(r.run_id == run.run_id and session == state.session for r, session in all_runs(core)):
         return []
-    return move(core, run, RunPhase.PAUSED, "taken up in another session")
+    return move(core, run, RunPhase.PAUSED, "resumed in another session")
 
 
 def all_runs(core: Core) -> list[tuple[RunMetadata, str]]:

@@ -26,7 +26,7 @@ from quintet.engine.turn.toolbox import Prepared
 
 MOST_PATHS = 20  # named in an event
 NO_SNAPSHOT = "the project's files could not be kept, so /rewind can take back what file tools change, and nothing else"
-NO_GIT = "git is not here, so /rewind can take back what file tools change, and nothing that commands do"
+NO_GIT = "git is not installed, so /rewind can take back what file tools change, and nothing that commands do"
 OFF = "checkpoints are off, so /rewind could bring nothing back"
 FAILED = "the project's files could not be kept in this session, so /rewind could bring nothing back"
 FRESH_SECONDS = 1.0  # what was kept before is older than the call: somebody was asked, or the machine is slow

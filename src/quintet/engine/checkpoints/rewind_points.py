@@ -49,7 +49,7 @@ def points_of(store: Store, session: str) -> list[Point]:
     for recorded in store.read(session, kinds=KINDS):
         match recorded.event:
             case p.TurnStarted() as e:
-                unsaid = "/compact" if e.order and e.order.kind == "compact" else "(went on)"
+                unsaid = "/compact" if e.order and e.order.kind == "compact" else "(continued)"
                 title = " ".join(e.text.split())[:LONGEST_TITLE] or unsaid
                 found[e.turn] = Point(len(found) + 1, e.turn, recorded.at, title, recorded.seq)
             case p.TurnFinished() as e if e.turn in found:

@@ -60,7 +60,7 @@ def resume_run(core: Core, state: SessionState, wanted: str, surface: Surface) -
     if taken.run.run_id == state.runs.active:
         return [taken]
     leader = taken.progress.leader if taken.progress else None
-    events = runs.put_aside(core, state, "another run was taken up")
+    events = runs.put_aside(core, state, "another run was resumed")
     if leader and (state.runs.agent is None or state.runs.agent != leader):
         events.append(agent_entered(core, leader, surface))
     return [*events, taken]

@@ -20,7 +20,7 @@ def clear(context: CommandContext, line: CommandLine) -> CommandOutcome:
         raise UsageError(f"a turn is running; /stop ends it, then /{line.name}")
     said = counted(len(context.state.conversation.messages), "message")
     cleared = ConversationCleared(point=context.core.ids.new("clear"))
-    text = f"new conversation: the model is told nothing of the {said} before. The dials stay; /rewind has what was."
+    text = f"new conversation: the model does not see the {said} before. The dials stay; /rewind has what was."
     return CommandOutcome(text, [cleared], data={"cleared": cleared.point})
 
 
@@ -46,6 +46,6 @@ async def export(context: CommandContext, line: CommandLine) -> CommandOutcome:
     try:
         path = await context.core.commands.export(session, wanted, "html" if html else "md", page)
     except OSError as error:
-        why = "it is there already; name another file" if isinstance(error, FileExistsError) else error.strerror
+        why = "it already exists; name another file" if isinstance(error, FileExistsError) else error.strerror
         raise UsageError(f"/export {wanted}: {why or error}") from error
     return CommandOutcome(f"the conversation is in {path}", data={"path": path})

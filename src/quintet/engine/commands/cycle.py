@@ -70,7 +70,7 @@ def accept(context: CommandContext, line: CommandLine) -> CommandOutcome:
     changes = flag_changes(line)
     if context.core.person and not changes:
         question, accepted = acceptance(context.core, context.state, lambda: context.activity)
-        withdrawn = context.questions.withdrawn(QuestionAbout.PLAN, "asked anew")
+        withdrawn = context.questions.withdrawn(QuestionAbout.PLAN, "asked again")
         context.questions.follow(question, QuestionAbout.PLAN, accepted)
         return CommandOutcome("", [*withdrawn, question], begins=beginning)
     change = merge([AxesChange(work_mode=WorkMode.BUILD), *changes])
@@ -140,7 +140,7 @@ def going_on(context: CommandContext, control: RunControl | None = None) -> Begi
     if state.runs.active not in ("", cycle.run):
         return None
     if cycle.plan.pending and (control or state.axes.run_control) is not RunControl.AUTONOMOUS:
-        raise UsageError("the plan waits for you: /accept")
+        raise UsageError("the plan needs your approval: /accept")
     return BeginWork("", Order("build", cycle.run))
 
 
@@ -155,7 +155,7 @@ def open_tasks(context: CommandContext) -> tuple[BeginWork | None, str]:
     waiting = f"{counted(number, 'open task')}"
     if state.axes.work_mode is not WorkMode.BUILD:
         return None, f"{waiting} in this project; /implement builds {'it' if number == 1 else 'them'}"
-    return BeginWork("", Order("build", "")), f"goes on with {waiting}"
+    return BeginWork("", Order("build", "")), f"continues with {waiting}"
 
 
 def next_unit(context: CommandContext, line: CommandLine) -> CommandOutcome:

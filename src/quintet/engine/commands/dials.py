@@ -48,10 +48,10 @@ def axis_command(word: str) -> Handler:
 
 def steer(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if len(line.words) < 2:
-        raise UsageError("/steer AXIS VALUE [SCOPE], for example /steer mode review after-current-unit")
+        raise UsageError("/steer DIAL VALUE [SCOPE], for example /steer mode review after-current-unit")
     axis, value, *scope = line.words
     if axis not in AXIS_WORDS:
-        raise UsageError(f'axis "{axis}": not one of {", ".join(AXIS_WORDS)}.{did_you_mean(axis, AXIS_WORDS)}')
+        raise UsageError(f'dial "{axis}": not one of {", ".join(AXIS_WORDS)}.{did_you_mean(axis, AXIS_WORDS)}')
     return turn_dials(context, parse_axis(axis, value), scope_in(tuple(scope)), "/steer")
 
 
@@ -62,7 +62,7 @@ def theme(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if name not in THEMES or len(line.words) > 1:
         wanted = " ".join(line.words)
         raise UsageError(f'theme "{wanted}": not one of {", ".join(THEMES)}.{did_you_mean(wanted, THEMES)}')
-    return CommandOutcome(f"theme {name}, for as long as this screen is open", data={"theme": name})
+    return CommandOutcome(f"theme {name}, this session", data={"theme": name})
 
 
 def turn_dials(context: CommandContext, change: AxesChange, scope: Scope, reason: str) -> CommandOutcome:
@@ -121,7 +121,7 @@ def _wants_deep(event: DialsTurned) -> bool:
 
 
 def _unasked(event: DialsTurned) -> str:
-    return f"{ABOUT_DEEP}; nobody is here to ask, so it goes on at {event.after.model_mode}."
+    return f"{ABOUT_DEEP}; this run is non-interactive, so it continues at {event.after.model_mode}."
 
 
 def _deep(
@@ -132,7 +132,7 @@ def _deep(
         question=core.ids.new("q"),
         kind="choose",
         text=f"{ABOUT_DEEP}; this is {event.after.model_mode}. Go deep?",
-        choices=(Choice(DEEP, "go deep"), Choice("g", f"go on at {event.after.model_mode}")),
+        choices=(Choice(DEEP, "go deep"), Choice("g", f"stay at {event.after.model_mode}")),
     )
 
     def follow(answer: QuestionAnswered) -> list[Event]:

@@ -23,7 +23,7 @@ def init(context: CommandContext, line: CommandLine) -> CommandOutcome:
         return CommandOutcome(f"the model looks around and writes {AGENTS_MD}", begins=BeginWork(text), data=data)
     page = agents_md(facts)
     if AGENTS_MD in facts.there:
-        shown = [f"{AGENTS_MD} is there already and stays as it is. From the facts it would be:", "", page.rstrip()]
+        shown = [f"{AGENTS_MD} already exists and stays as it is. From the facts it would be:", "", page.rstrip()]
         return CommandOutcome("\n".join(shown), data=data)
     written = format_own_call("Write", encode({"file_path": AGENTS_MD, "content": page}).decode())
     return CommandOutcome(f"writes {AGENTS_MD} from what the files say", begins=BeginWork(written), data=data)

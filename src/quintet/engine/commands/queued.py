@@ -45,9 +45,9 @@ def queued(context: CommandContext, line: CommandLine) -> CommandOutcome:
             return CommandOutcome("\n".join(listing(state)) or "nothing is queued", data=_data(state))
         case ("run",):
             if not held_inputs(state):
-                raise UsageError("nothing is held: what is queued begins by itself")
+                raise UsageError("nothing is held: what is queued starts by itself")
             return CommandOutcome(
-                f"{counted(len(waiting), 'queued input')}, begun in order", released(state, "/queued run")
+                f"{counted(len(waiting), 'queued input')}, started in order", released(state, "/queued run")
             )
         case ("drop", "all"):
             gone: list[Event] = [InputWithdrawn(submission=one.submission, reason="dropped") for one in waiting]
@@ -86,7 +86,7 @@ def listing(state: SessionState) -> list[str]:
         (str(number), _brief(one), "held" if one.submission in state.turns.held else "")
         for number, one in enumerate(state.turns.waiting, 1)
     ]
-    end = ["/queued run begins what is held; /queued drop N takes one back"] if held_inputs(state) else []
+    end = ["/queued run starts what is held; /queued drop N takes one back"] if held_inputs(state) else []
     return [*table(rows, right=(0,)), *end]
 
 

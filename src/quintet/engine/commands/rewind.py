@@ -43,9 +43,7 @@ async def rewind(context: CommandContext, line: CommandLine) -> CommandOutcome:
             return _list(points, await context.core.checkpoints.kept())
         to = point_at(points, number)
         if what in ("both", "conversation") and to.id not in context.state.conversation.marks:
-            raise UsageError(
-                f"the conversation before {number} is no longer kept; /rewind {number} files takes files back"
-            )
+            raise UsageError(f"the conversation before {number} was removed; /rewind {number} files takes files back")
         core, seen = context.core, None
         if what != "conversation":
             seen = await look_ahead(core.checkpoints, points, to, core.turn.toolbox.terms.protection)

@@ -27,11 +27,11 @@ from quintet.engine.turn import compaction
 def pause(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if context.state.turns.open is None and not _cycling(context):
         if events := runs.put_aside(context.core, context.state, "/pause"):
-            return CommandOutcome("put aside; /resume goes on", events)
+            return CommandOutcome("put aside; /resume continues", events)
         raise UsageError("nothing is running")
     if context.state.turns.paused:
-        return CommandOutcome("already paused; /resume goes on")
-    said = "paused after the current step; /resume goes on"
+        return CommandOutcome("already paused; /resume continues")
+    said = "paused after the current step; /resume continues"
     return CommandOutcome(said, [RunPaused(reason="/pause")], [TurnEffect.HOLD])
 
 
@@ -42,16 +42,16 @@ def resume(context: CommandContext, line: CommandLine) -> CommandOutcome:
         data = {"turn": context.state.turns.open.turn if context.state.turns.open else ""}
         if context.state.cycle and context.state.cycle.at_work:
             data["cycle"] = context.state.cycle.run
-        return CommandOutcome("goes on", [RunResumed(reason="/resume")], [TurnEffect.LET_GO], data=data)
+        return CommandOutcome("continues", [RunResumed(reason="/resume")], [TurnEffect.LET_GO], data=data)
     if context.state.turns.open or context.state.turns.following or _cycling(context):
         raise UsageError("a turn is running: wait for it, or /stop it")
     if not line.words and (beginning := going_on(context)):
-        return CommandOutcome("the cycle goes on", begins=beginning)
+        return CommandOutcome("the cycle continues", begins=beginning)
     let_go = queued.released(context.state, "/resume") if not line.words else []
     if context.state.turns.interrupted and not line.words:
-        return CommandOutcome("goes on where it was interrupted", let_go, [TurnEffect.CONTINUE])
+        return CommandOutcome("continues where it was interrupted", let_go, [TurnEffect.CONTINUE])
     if let_go:
-        return CommandOutcome("goes on with what is queued", let_go)
+        return CommandOutcome("continues with what is queued", let_go)
     return _resume_run(context, "".join(line.words))
 
 
@@ -70,9 +70,9 @@ def _resume_run(context: CommandContext, wanted: str) -> CommandOutcome:
     run = taken.run
     if taken.cycle:
         beginning = BeginWork("", Order("build", run.run_id))
-        return CommandOutcome(f"goes on with run {run.run_id}", events, begins=beginning)
+        return CommandOutcome(f"continues with run {run.run_id}", events, begins=beginning)
     data = {"event": {"type": "RUN_RESUMED", "run": to_builtins(run)}}
-    return CommandOutcome(f"goes on with run {run.run_id}", events, [TurnEffect.CONTINUE], data=data)
+    return CommandOutcome(f"continues with run {run.run_id}", events, [TurnEffect.CONTINUE], data=data)
 
 
 def stop(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -82,7 +82,7 @@ def stop(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if not running and not state.dials.pending and run is None:
         raise UsageError("nothing is running")
     dropped = dials.drop_all(state, "/stop")
-    said = f"; {counted(len(dropped), 'waiting transition')} dropped" if dropped else ""
+    said = f"; {counted(len(dropped), 'pending transition')} dropped" if dropped else ""
     withdrawn = context.questions.withdrawn(QuestionAbout.PLAN, "/stop")
     waiting = runs.move(context.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
     held = queued.held(state, "/stop")

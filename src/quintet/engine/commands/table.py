@@ -68,7 +68,7 @@ TABLE: tuple[SlashCommand, ...] = (
     _dial(
         "permission-profile",
         "/permission-profile restricted|normal|trusted|unrestricted [SCOPE]",
-        "what may proceed unasked",
+        "what may proceed without approval",
         turns.axis_command("permission-profile"),
     ),
     _dial(
@@ -77,13 +77,13 @@ TABLE: tuple[SlashCommand, ...] = (
     _dial(
         "autonomous",
         "/autonomous [SCOPE]",
-        "go on with what waits until done, blocked or a limit (/control autonomous)",
+        "continue what waits until done, blocked or at a limit (/control autonomous)",
         cycles.autonomous,
     ),
     SlashCommand("next", "/next", "one unit of what waits, then pause (/control assisted)", cycles.next_unit),
     SlashCommand(
         "steer",
-        "/steer AXIS VALUE [now|after-current-tool|after-current-unit|next-milestone|for-next-unit]",
+        "/steer DIAL VALUE [now|after-current-tool|after-current-unit|next-milestone|for-next-unit]",
         "turn a dial at a chosen moment",
         turns.steer,
     ),
@@ -103,13 +103,13 @@ TABLE: tuple[SlashCommand, ...] = (
     _dial(
         "repair",
         f"/repair [TEXT] {_AXES}",
-        "mend what the doctor finds, in work mode repair; autonomous goes on until nothing is wrong",
+        "fix what the doctor finds, in work mode repair; autonomous continues until nothing is wrong",
         work.repair,
     ),
     SlashCommand(
         "plan",
         "/plan TEXT|FILE",
-        "make tasks of it in work mode plan; autonomous goes on and builds them",
+        "make tasks of it in work mode plan; autonomous builds them too",
         cycles.plan,
         prose=True,
     ),
@@ -120,11 +120,12 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand("agents", "/agents [NAME|FILE]", "list the agents, or enter one", agents.agents),
     SlashCommand("menu", "/menu", "the agent's menu; a number or a name chooses", agents.menu),
     SlashCommand("dismiss", "/dismiss", "leave the agent; its run can be resumed", agents.dismiss),
+    SlashCommand("pause", "/pause", "pause the run at its next step; nothing is lost", runs.pause),
     SlashCommand(
-        "pause", "/pause", "hold the run at its next step, or put a waiting one aside; keep everything", runs.pause
-    ),
-    SlashCommand(
-        "resume", "/resume [RUN]", "go on after /pause or an interrupt, or with this project's latest run", runs.resume
+        "resume",
+        "/resume [RUN]",
+        "continue after /pause or an interrupt, or resume this project's latest run",
+        runs.resume,
     ),
     SlashCommand(
         "queued",
@@ -133,7 +134,7 @@ TABLE: tuple[SlashCommand, ...] = (
         queued.queued,
         prose=True,
     ),
-    SlashCommand("stop", "/stop", "end the run as cancelled, drop waiting transitions", runs.stop),
+    SlashCommand("stop", "/stop", "cancel the run, drop pending transitions", runs.stop),
     SlashCommand("model", "/model [NAME|PRESET/MODEL|auto]", "choose a model for this session", runs.choose_model),
     *(
         SlashCommand(
@@ -172,11 +173,11 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand(
         "queue", "/queue", "open tasks in the order they will be done, and what they wait for", _later("tasks:queue")
     ),
-    SlashCommand("doctor", "/doctor [fix]", "what is wrong here; fix mends what can be mended", _later("tasks:doctor")),
+    SlashCommand("doctor", "/doctor [fix]", "what is wrong here; fix repairs what it can", _later("tasks:doctor")),
     SlashCommand(
         "status",
         "/status",
-        "where this session and its project stand: limits, tasks, health, roles, questions",
+        "status of this session and its project: limits, tasks, health, roles, questions",
         _later("reports:status"),
     ),
     SlashCommand(

@@ -92,14 +92,14 @@ class CycleRun:
 
     async def _begin(self, first: InputReceived) -> None:
         context, state = self._context, self._state
-        for event in context.questions.withdrawn(QuestionAbout.PLAN, "the cycle goes on"):
+        for event in context.questions.withdrawn(QuestionAbout.PLAN, "the cycle continues"):
             context.journal.post(event)
         cycle, wanted = state.cycle, first.order.subject if first.order else ""
         goes_on = bool(first.order and first.order.kind == "build" and cycle and cycle.run == wanted)
         put_back = await context.tasks.recover(state.session, cycle.unit.unsure if cycle else "")
         if goes_on and cycle and wanted in state.runs.known:
             resumed = CycleResumed(run=wanted, submission=first.submission, reason=first.text or "goes on")
-            taken = [] if state.runs.active == wanted else runs.put_aside(context.core, state, "a cycle goes on")
+            taken = [] if state.runs.active == wanted else runs.put_aside(context.core, state, "a cycle continues")
             await context.journal.append(*taken, resumed, *runs.begin(context.core, state, wanted))
         else:
             await context.journal.append(*self._fresh(first))
@@ -166,7 +166,7 @@ class CycleRun:
         work_mode = begins.work_mode if isinstance(step, Execute) else axes.work_mode
         if isinstance(step, Execute | Verify) and work_mode is not WorkMode.BUILD:
             return Stop(
-                EndStatus.PAUSED, f"tasks are done in work mode build, and this is {work_mode}; /implement goes on"
+                EndStatus.PAUSED, f"tasks are done in work mode build, and this is {work_mode}; /implement continues"
             )
         return step
 
@@ -287,7 +287,7 @@ class CycleRun:
         core, why = self._context.core, self._context.tasks.why(task.id)
         unverified = why if task_cause_of(why) is TaskCause.NOT_VERIFIED else ""
         if not core.person:
-            stands = f"is {unverified}" if unverified else "is verified and wants your approval"
+            stands = f"is {unverified}" if unverified else "is verified and needs your approval"
             return Stop(EndStatus.BLOCKED, f"task {task.id} {stands}; nobody is attached to ask")
         if not await self._context.claim(task):
             return None

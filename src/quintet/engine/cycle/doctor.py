@@ -23,7 +23,7 @@ async def fix(look: Look, keeper: TaskKeeper, store: Store) -> list[str]:
     done = []
     for lease in look.stale_leases():
         await store.release(lease)
-        done.append(f"let go of session {lease.session}")
+        done.append(f"released session {lease.session}")
     for claim in keeper.stale_claims():
         task = keeper.find(claim.task)
         await keeper.release(claim)
@@ -32,7 +32,7 @@ async def fix(look: Look, keeper: TaskKeeper, store: Store) -> list[str]:
             if _may_have_published(store, claim):
                 after, why = TaskStatus.BLOCKED, MAY_HAVE_PUBLISHED
             task, _ = await keeper.move(task.id, after, why)
-        done.append(f"let go of task {task.id}, which is {task.status}")
+        done.append(f"released task {task.id}, which is {task.status}")
     return done + await keeper.mend(keeper.look().drifts)
 
 
@@ -56,4 +56,4 @@ def health_lines(findings: list[Finding]) -> list[str]:
     lines = [heads[0]]
     for head, finding in zip(heads[1:], findings, strict=True):
         lines += [head, f"          {'fix: ' if finding.fixable else ''}{finding.advice}"]
-    return [*lines, "", f"`quintet doctor fix` mends {fixable} of {len(findings)}"] if fixable else lines
+    return [*lines, "", f"`quintet doctor fix` can fix {fixable} of {len(findings)}"] if fixable else lines

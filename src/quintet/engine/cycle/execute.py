@@ -41,7 +41,7 @@ class UnitStep:
         self._context = context
 
     async def execute(self, task: Task, current: int, total: int) -> Stop | None:
-        """None if the cycle goes on, whatever became of the task."""
+        """None if the cycle continues, whatever became of the task."""
         context, journal = self._context, self._context.journal
         if task.cost_budget and task.cost_spent >= task.cost_budget:
             return Stop(EndStatus.LIMIT, budget_spent(task.id, task.cost_budget, task.cost_spent))
@@ -77,7 +77,7 @@ class UnitStep:
         core = self._context.core
         if not core.person:
             why = " (risk: high)" if risky else ""
-            wants = f"task {task.id} wants your approval before it begins{why}; nobody is attached to ask"
+            wants = f"task {task.id} needs your approval before it begins{why}; nobody is attached to ask"
             return Stop(EndStatus.BLOCKED, wants)
         detail = (f"changes    {task.text.mutation}", f"risk       {task.text.risk}", *task.text.body.splitlines()[:10])
         question = QuestionAsked(

@@ -54,7 +54,7 @@ class HealthGate:
         question = QuestionAsked(
             question=core.ids.new("q"),
             kind="approve",
-            text="something is wrong before the next unit: go over to repair and mend it?",
+            text="something is wrong before the next unit: switch to repair and fix it?",
             choices=APPROVAL,
             detail=tuple(f"{finding.code}  {finding.problem}" for finding in wrong[:MOST_SAID]),
         )
@@ -65,7 +65,7 @@ class HealthGate:
         before = context.state.axes
         self._turn(_lowered(before), f"before a unit: {wrong[0].problem}", actor)
         for line in await fix(core.cycle.look(), context.tasks, core.store):
-            context.journal.post(Noticed(level="info", code="MENDED", text=f"mended   {line}"))
+            context.journal.post(Noticed(level="info", code="MENDED", text=f"fixed    {line}"))
         left = [finding for finding in await core.cycle.look().examined() if stops(finding)]
         if left:
             return _blocked(left)

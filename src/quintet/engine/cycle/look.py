@@ -75,26 +75,26 @@ class Look:
     def _leases(self) -> Iterator[Finding]:
         for lease in self.stale_leases():
             problem = f"session {lease.session} is still leased to process {lease.pid}, which is gone"
-            yield Finding("SESSION_LEASE_STALE", W, SESSION, lease.session, problem, "let go of the lease", True)
+            yield Finding("SESSION_LEASE_STALE", W, SESSION, lease.session, problem, "release the lease", True)
 
     def _claims(self) -> Iterator[Finding]:
         for claim in self._probe.claims().values():
             if not owner_lives(claim, self._now, self._process_identity):
                 problem = f"task {claim.task} is still claimed by process {claim.owner_pid}, which is gone"
-                advice = "let go of the claim; a task that was running is tried again"
+                advice = "release the claim; a task that was running is tried again"
                 yield Finding("TASK_CLAIM_STALE", W, TASK, claim.task, problem, advice, True)
 
     def _disks(self) -> Iterator[Finding]:
         for place, free in self._probe.free_bytes():
             if free < self._least_free:
-                problem = f"{place}: {free // 1_000_000} MB left of the {self._least_free // 1_000_000} MB wanted"
-                advice = "Free some space; doctor.free_bytes sets how much is wanted."
+                problem = f"{place}: {free // 1_000_000} MB left of the {self._least_free // 1_000_000} MB required"
+                advice = "Free some space; doctor.free_bytes sets how much is required."
                 yield Finding("DISK_FULL", E, MACHINE, place, problem, advice)
 
     def _git(self) -> Iterator[Finding]:
         if doing := self._probe.unfinished_git():
             problem = f"git is in the middle of a {doing}"
-            advice = f"Finish it or take it back (git {doing} --abort), then go on."
+            advice = f"Finish it or take it back (git {doing} --abort), then continue."
             yield Finding("GIT_UNFINISHED", E, PROJECT, doing, problem, advice)
 
     def _runtime(self) -> Iterator[Finding]:
@@ -118,12 +118,12 @@ class Look:
             advice = "Change the page, or delete it: no session begins here until then."
             yield Finding("PROMPT_REFUSED", E, PROJECT, name, why, advice)
         for name in own.unknown:
-            problem = f"{name}: a prompt of this project's that stands in for none of the shipped ones"
-            advice = "Give it the name of a shipped page, or delete it."
+            problem = f"{name}: a prompt of this project's that replaces none of the built-in ones"
+            advice = "Give it the name of a built-in page, or delete it."
             yield Finding("PROMPT_UNKNOWN", W, PROJECT, name, problem, advice)
         for name in own.used:
-            problem = f"{name}: a prompt of this project's stands in for the shipped one"
-            advice = "Nothing is wrong: delete it to have the shipped one again."
+            problem = f"{name}: a prompt of this project's replaces the built-in one"
+            advice = "Nothing is wrong: delete it to have the built-in one again."
             yield Finding("PROMPT_OVERRIDDEN", I, PROJECT, name, problem, advice)
 
     def _verifications(self, scan: Scan) -> Iterator[Finding]:
@@ -134,7 +134,7 @@ class Look:
                 if line not in checked:
                     checked[line] = self._probe.missing_programs(line)
                 for program in checked[line]:
-                    problem = f"task {task.id} is verified by `{line}`, and {program} is not here"
+                    problem = f"task {task.id} is verified by `{line}`, and {program} is not installed"
                     yield Finding("PROGRAM_MISSING", W, TASK, task.id, problem, f"Install {program}, or edit the task.")
 
 
@@ -144,10 +144,10 @@ def _pages(scan: Scan) -> Iterator[Finding]:
         advice = drift.fix or "Give it another id, or delete it."
         yield Finding(code, W, TASK, drift.task, drift.problem, advice, bool(drift.fix))
     for bad in scan.bad_pages:
-        yield Finding("TASK_MALFORMED", W, TASK, bad.path, str(bad), "Mend the page; until then it is left alone.")
+        yield Finding("TASK_MALFORMED", W, TASK, bad.path, str(bad), "Fix the page; until then it is ignored.")
     for task in scan.tasks:
         for note in notes(task.text) if task.status not in OVER else ():
-            yield Finding("TASK_FIELD_UNKNOWN", I, TASK, task.id, f"task {task.id}: {note}", "Nothing has to be done.")
+            yield Finding("TASK_FIELD_UNKNOWN", I, TASK, task.id, f"task {task.id}: {note}", "Nothing to do.")
     open_tasks = [task for task in scan.tasks if task.status is not TaskStatus.CANCELLED]
     for found in dependency_problems(open_tasks):
         subject = ", ".join(found.tasks)

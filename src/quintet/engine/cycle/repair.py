@@ -35,7 +35,7 @@ async def repair(core: Core, journal: Journal, turns: Turns, work: TurnWork) -> 
 
     async def step(turn: Turn) -> StepResult[None]:
         if left:
-            raise Blocked(f"the offline rules mend no more than this. {told(left)}")
+            raise Blocked(f"the offline rules can fix no more than this. {told(left)}")
         return StepResult(WELL, None)
 
     await turns.run_step(work, step)
@@ -47,7 +47,7 @@ async def mended(core: Core, journal: Journal) -> list[Finding]:
     if not any(finding.fixable for finding in found):
         return found
     for line in await fix(core.cycle.look(), core.cycle.tasks(), core.store):
-        journal.post(Noticed(level="info", code="MENDED", text=f"mended   {line}"))
+        journal.post(Noticed(level="info", code="MENDED", text=f"fixed    {line}"))
     return to_mend(await core.cycle.look().examined())
 
 

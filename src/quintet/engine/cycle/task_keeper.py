@@ -271,7 +271,7 @@ class TaskKeeper:
         dropped = sum(task.status in WAITING_FOR_A_VERDICT for task in self.store.tasks())
         draft = "clear task.md, " if self._files.exists(DRAFT) else ""
         cancelled = f" and cancel {dropped} that wait to be verified" if dropped else ""
-        return f"{draft}put away {counted(done, 'done task')}{cancelled}"
+        return f"{draft}archive {counted(done, 'done task')}{cancelled}"
 
     async def reset(self, run: str) -> list[str]:
         """Clear the draft and put away what is done, out of the summaries; rows and files stay. Says what was done."""
@@ -286,7 +286,7 @@ class TaskKeeper:
                 step = self._files.stage_move(task.path, None, run)
                 await self.store.amend_task(structs.replace(task, path=step.path, stamp=step.stamp))
                 step.commit()
-                done.append(f"put away {task.id}  {task.title}")
+                done.append(f"archived {task.id}  {task.title}")
         if self._files.exists(DRAFT):
             self._files.remove(DRAFT)
             done.append("cleared task.md")
@@ -373,7 +373,7 @@ class TaskKeeper:
             return f"wrote the id {task.id} into {drift.path} again"
         if (task.status is TaskStatus.CANCELLED or _is_away(task)) and self._files.exists(task.path):
             self._files.remove(drift.path)  # it was copied to another disk, and not yet removed here
-            return f"removed {drift.path}, which lies in {task.path}"
+            return f"removed {drift.path}, which is in {task.path}"
         run, name = task.path.split("/")[-2:][0], os.path.basename(task.path)
         step = self._files.stage_move(drift.path, place(task.status), run, name)
         text = drift.text or task.text

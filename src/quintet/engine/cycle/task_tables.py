@@ -18,7 +18,7 @@ from quintet.domain.tasks.page import notes
 from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, milestones
 
 NONE_YET = "no tasks in this project; `quintet tasks add FILE` adds one from a page with front matter"
-ALL_AWAY = "no tasks here but those that were put away; `quintet tasks show ID` shows one of them"
+ALL_AWAY = "no tasks here but archived ones; `quintet tasks show ID` shows one of them"
 NEXT = "▸"
 
 

@@ -311,7 +311,7 @@ class Replay:
             first = missing[0] if missing else None
             recorded = encode(first.event).decode() if first else waits_for
             kind = str(type(first.event).__struct_config__.tag) if first else "end"
-            hint = f"the replay stands still; the recording goes on with: {waits_for}" if waits_for else ""
+            hint = f"the replay stopped; the recording continues with: {waits_for}" if waits_for else ""
             outcome.equal = False
             outcome.difference = Difference(first.seq if first else 0, kind, "", recorded, "", hint)
         elif missing:
@@ -320,7 +320,7 @@ class Replay:
 
 
 _SAID = {
-    "system": "what the model is told before the conversation",
+    "system": "what the model gets before the conversation",
     "tools": "the tools it is shown",
     "messages": "the conversation",
     "count": "the number of messages",

@@ -149,7 +149,7 @@ _HEADING = (
     ("MODEL", 10),
     ("TOOLS", 5),
     ("REASONING", 9),
-    ("AXES", 37),
+    ("DIALS", 37),
     ("IN", 7),
     ("CACHED", 7),
     ("OUT", 6),
@@ -159,7 +159,7 @@ _HEADING = (
 )
 _NUMBERS = {"TOOLS", "IN", "CACHED", "OUT", "COST", "SECONDS"}
 # one by one, for want of room
-_SPARED = ("REASONING", "USER", "TOOLS", "CACHED", "RUN", "SESSION", "AXES", "SECONDS", "IN", "OUT")
+_SPARED = ("REASONING", "USER", "TOOLS", "CACHED", "RUN", "SESSION", "DIALS", "SECONDS", "IN", "OUT")
 
 
 def log_lines(lines: Sequence[RequestLine], *, heading: bool = True, room: int = 0) -> list[str]:

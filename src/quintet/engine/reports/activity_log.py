@@ -214,7 +214,7 @@ def _told(recorded: p.Recorded) -> tuple[str, str, str, float]:
         case p.SessionTaken() as e:
             return f"taken up by process {e.pid}", "", e.reason, 0.0
         case p.TurnStarted() as e:
-            return e.text or "goes on", "begun", "", 0.0
+            return e.text or "continued", "begun", "", 0.0
         case p.TurnFinished() as e:
             return e.answer or "no answer", str(e.status), e.reason, e.cost
         case p.TurnRated() as e:

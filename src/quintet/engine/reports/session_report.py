@@ -221,7 +221,7 @@ def _turn_table(turns: list[TurnRow]) -> list[str]:
             accounts.seconds(turn.seconds),
             f"{turn.cost:.4f}",
             f"{turn.rating} {_short(turn.note)}".rstrip() if turn.rating else "-",
-            _short(turn.text) or "(goes on)",
+            _short(turn.text) or "(in progress)",
         )
         for turn in turns
     ]

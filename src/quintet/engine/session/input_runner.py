@@ -203,7 +203,7 @@ class InputRunner:
             if self._stopped:
                 raise  # the input waits for the next owner
             why = "interrupted"
-        await self._not_begun(work.submission, f"the turn was not begun: {why}")
+        await self._not_begun(work.submission, f"the turn did not start: {why}")
         return False
 
     async def _not_begun(self, submission: str, text: str) -> None:
@@ -218,7 +218,7 @@ class InputRunner:
         context = CycleContext(self._core, self._journal, *shared, claims)
         rest = await CycleRun(context, self._offer_plan).run(first)
         if first in self._state.turns.waiting and not self._stopped:  # stopped, it waits for the next owner
-            await self._not_begun(first.submission, f"the cycle was not begun: {rest.reason}")
+            await self._not_begun(first.submission, f"the cycle did not start: {rest.reason}")
 
     def _offer_plan(self) -> None:
         """Ask the person whether the plan that waits is to be built; a yes begins it."""

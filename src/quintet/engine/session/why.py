@@ -59,7 +59,7 @@ def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
                 f"{outcome} {e.tool}  {brief(e.arguments, 400)}",
                 f"because  {e.reason}",
                 f"effects  {', '.join(e.effects) or 'none'}",
-                f"axes     {badge.full(e.axes)}  ({e.axes.surface})",
+                f"dials    {badge.full(e.axes)}  ({e.axes.surface})",
                 f"access   {_access(e)}",
                 f"person   {'attached' if e.person else 'nobody attached'} · sandbox {e.sandbox}",
             ]

@@ -66,4 +66,4 @@ async def _look(asker: Asker, calls: Calls, values: dict[str, str]) -> QaReport:
         if not reply.calls:
             return read_qa_report(reply.text)
         await calls.carry_out(reply.calls)
-    return QaReport(f"the reviewer read for {MOST_STEPS} steps and came to no report")
+    return QaReport(f"the reviewer read for {MOST_STEPS} requests and gave no report")

@@ -39,7 +39,7 @@ from quintet.engine.turn.near_files import near_files
 _MORE_THAN_TEXT = regex(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
 
 
-LATER = "it goes on in the background, so /rewind could not bring back what it deletes then"
+LATER = "it continues in the background, so /rewind could not bring back what it deletes then"
 
 
 class Prepared(Struct, frozen=True):
@@ -162,7 +162,7 @@ class ToolAccess:
         except Exception as error:  # a fault of ours: the call is lost, the run is not
             self._log_crash(error)
             said = f"{spec.name} broke: {type(error).__name__}: {error}"
-            return refused(f"{said}. That is a fault of the tool, not of the call; the log has it. Try another way.")
+            return refused(f"{said}. Internal error in the tool; the log has it. Try another way.")
 
 
 class Toolbox:
@@ -339,7 +339,7 @@ class Toolbox:
         shell = self.outside.shell(touch.shell)
         line = shell.begun + touch.lines[0]
         if not shell.folder:
-            why = "typed into a program that is no shell, or is not waiting for a line"
+            why = "typed into a program that is not a shell, or is not waiting for a line"
         elif _MORE_THAN_TEXT.search(line):
             why = "typed keys, history or half a line"
         else:

@@ -280,7 +280,7 @@ class Turn:
         if reply.finish is Finish.LENGTH:
             return self.finished(EndStatus.LIMIT, answer, "the reply reached the model's own length limit")
         if not answer:
-            return self.finished(EndStatus.FAILED, reason="the model answered nothing, even when told so")
+            return self.finished(EndStatus.FAILED, reason="empty reply from the model (retried once)")
         return self.finished(EndStatus.DONE, answer)
 
     async def _ask(self, stage: Stage) -> Reply:

@@ -54,10 +54,10 @@ class Codex(Dialect):
         "hooks": "where people keep the scripts that hooks name",
         "rules": "which commands need no approval",
         "plugins": "servers and hooks of others",
-        "agents": "what its helpers are told, and may call",
+        "agents": "instructions and tools of its subagents",
         "prompts": "what its commands say",
         "skills": "instructions with scripts",
-        "AGENTS.md": "what it is told each time",
+        "AGENTS.md": "its standing instructions",
         "AGENTS.override.md": "the same",
         "packages": "the program itself, where it was installed for one user",
     }

@@ -74,7 +74,7 @@ def find(name: str, settings: dict[str, ExecutorSettings]) -> Program:
     if not command.strip():
         known = (*AI_CLIS, *(each for each in settings if each not in AI_CLIS))
         hint = did_you_mean(name, known) or f" There are {', '.join(known)}, and acp:COMMAND."
-        return Program(name, kind, own, problem=f'"{name}" is no executor.{hint}')
+        return Program(name, kind, own, problem=f'"{name}" is not an executor.{hint}')
     try:
         words = shlex.split(command)
     except ValueError as error:

@@ -38,7 +38,7 @@ PROGRAMS = (
     "microsoft-edge-stable",
     "brave-browser",
 )
-MISSING = "chromium: none is here; the user can install one (apt-get install chromium), or set browser.path"
+MISSING = "chromium: not installed; the user can install one (apt-get install chromium), or set browser.path"
 START_SECONDS = 30.0
 STOP_SECONDS = 5.0
 LONGEST_FOLDER = 64  # of the temporary folder: Chromium ends if the path of its socket has more than 107 characters

@@ -46,7 +46,7 @@ async def look(tab: Tab, url: str, tabs: tuple[str, ...]) -> PageView:
     except TimeoutError:
         raise ToolFailed(
             f"the page does not answer within {LOOK_SECONDS:g} s: a script keeps it busy. "
-            "browser_navigate leaves it, browser_restart begins anew"
+            "browser_navigate leaves it, browser_restart starts over"
         ) from None
     seen, fold, unseen = looker.bounded(found)
     return PageView(
@@ -144,7 +144,7 @@ async def element(tab: Tab, id: str) -> ElementHandle:
     """The element with an id that a view gave it."""
     match = _ID.fullmatch(id.strip())
     if not match:
-        raise ToolFailed(f'element_id "{id}": an id as browser_view shows it is wanted, such as 12 or f2:7')
+        raise ToolFailed(f'element_id "{id}": an id as browser_view shows it is expected, such as 12 or f2:7')
     frame: Frame | None = tab.page.main_frame
     if match["frame"]:
         frame = next((f for f, n in tab.ids.frames.items() if n == int(match["frame"]) and not f.is_detached()), None)

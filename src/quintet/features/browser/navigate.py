@@ -23,7 +23,7 @@ REASONS = {
     "ERR_CONNECTION_TIMED_OUT": "nothing answered",
     "ERR_TIMED_OUT": "nothing answered",
     "ERR_TOO_MANY_REDIRECTS": "it redirects in a circle",
-    "ERR_INVALID_URL": "that is no address",
+    "ERR_INVALID_URL": "that is not an address",
     "ERR_UNSAFE_PORT": "browsers refuse that port; serve it on another",
     "ERR_BLOCKED_BY_RESPONSE": "the server forbids that it is shown here",
 }
@@ -45,7 +45,7 @@ def address(written: str) -> str:
         parts = urlsplit(text)
         scheme, host, _ = parts.scheme.lower(), parts.hostname or "", parts.port
     except ValueError as error:
-        raise ToolFailed(f"{written}: that is no address ({error})") from None
+        raise ToolFailed(f"{written}: that is not an address ({error})") from None
     if scheme not in ("http", "https"):
         raise ToolFailed(f"{scheme}: addresses are refused; {WANTED}")
     if not host:

@@ -37,5 +37,5 @@ def program_is_there(checkup: Checkup) -> Iterator[Finding]:
     try:
         find(settings)
     except ToolFailed as error:
-        advice = "Correct browser.path in the settings, or take it out."
+        advice = "Correct browser.path in the settings, or remove it."
         yield Finding("BROWSER_MISSING", Severity.WARNING, HealthScope.MACHINE, settings.path, error.message, advice)

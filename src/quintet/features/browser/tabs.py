@@ -34,7 +34,7 @@ MOST_TABS = 20
 MOST_NEWS = 20
 LOAD_SECONDS = 5.0  # for the rest of a page whose text is there
 UNFINISHED = "the page has not finished loading; browser_view looks again"
-ENDED = "the browser had ended unexpectedly and was started anew"
+ENDED = "the browser had ended unexpectedly and was restarted"
 
 
 class Tabs:
@@ -143,7 +143,7 @@ class Tabs:
 
     async def _replaced(self, at: Tab, elsewhere: Access | None) -> Tab:
         """A fresh tab in the place of one that crashed."""
-        self.tell(f"tab {at.number} had crashed and was opened anew")
+        self.tell(f"tab {at.number} had crashed and was reopened")
         address = at.loading.sent_to
         await _closed(at.page)
         fresh = self._tabs[at.number] = await self._fresh(at.number, at.access)
@@ -216,7 +216,7 @@ class Tabs:
             if "net::" not in str(error):
                 raise
             raise ToolFailed(self._why(at, self.pages.shown(at.page.url), error)) from None
-        return "loaded anew"
+        return "reloaded"
 
     def _why(self, at: Tab, url: str, error: Exception) -> str:
         """Why a page did not come, and what to do; a redirect may have led to another host."""
@@ -231,7 +231,7 @@ class Tabs:
             raise TimeoutError from None
         except failure() as error:
             if self.running is None or not self.running.alive:
-                raise ToolFailed("the browser ended unexpectedly; the next call starts it anew") from None
+                raise ToolFailed("the browser ended unexpectedly; the next call restarts it") from None
             first = str(error).strip().partition("\n")[0]
             raise ToolFailed(first.partition(": ")[2][:1000] or first[:1000]) from None
 
@@ -239,7 +239,7 @@ class Tabs:
 
     def _on_page(self, page: Page) -> None:
         if sum(not tab.closed for tab in self._tabs) >= MOST_TABS:
-            self.tell(f"a page wanted more than the {MOST_TABS} tabs there may be; the new one was closed")
+            self.tell(f"a page opened more than the {MOST_TABS} tabs allowed; the new one was closed")
             self._later(_closed(page))
             return
         tab = self._tab(page, len(self._tabs), self._contexts.access_of(page))
@@ -271,7 +271,7 @@ class Tabs:
         if at.closed:
             notes.append(f"tab {at.number} was closed")
         if at.crashed:
-            notes.append(f"tab {at.number} crashed; the next call opens it anew")
+            notes.append(f"tab {at.number} crashed; the next call reopens it")
         self._unsaid = at.console.errors = 0
         return tuple(notes)
 

@@ -188,14 +188,14 @@ async def browser_select_file(bench: Workbench, content: str, tab_idx: TabNumber
     """
     paths = _paths(content)
     if not paths:
-        raise ToolFailed("content: which file? Its path in the project is wanted")
+        raise ToolFailed("content: which file? Give its path in the project")
     files = [Upload(path.rpartition("/")[2], bench.files.read(bench.files.relative(path))) for path in paths]
     return _shown(await _browser(bench).select_files(files, tab_idx))
 
 
 @tool(effects=LOOKING, touch=_telling, needs=NEEDS)
 async def browser_set_mobile(bench: Workbench, enabled: bool, tab_idx: TabNumber = HERE) -> ToolResult:
-    """See the page as on a phone, with its screen and touch, or as on a desktop again. The page is loaded anew.
+    """See the page as on a phone, with its screen and touch, or as on a desktop again. The page is reloaded.
 
     :enabled: a phone or not
     """

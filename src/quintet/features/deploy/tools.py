@@ -62,9 +62,9 @@ async def deploy(bench: Workbench, command: Command, dir: str = "", port: int = 
     if command == "frontend" and app:
         raise ToolFailed(_no_target(app, deployments))
     if command == "backend" and not app:
-        raise ToolFailed("deploy backend: app is wanted, the shell line that starts it, or a target's name")
+        raise ToolFailed("deploy backend: app is missing: the shell line that starts it, or a target's name")
     if port and not LOWEST_PORT <= port <= 65_535:
-        raise ToolFailed(f"port {port}: {LOWEST_PORT} to 65535 is wanted, or 0 for any that is free")
+        raise ToolFailed(f"port {port}: {LOWEST_PORT} to 65535 is expected, or 0 for any that is free")
     cwd = bench.files.real(dir or ".")
     if command == "frontend":
         _refuse_secrets(bench, dir or ".")
@@ -76,7 +76,7 @@ async def _put_up(
 ) -> ToolResult:
     """Start it in a background shell of that name, and wait until it answers."""
     if name in _running(bench):
-        await bench.shells.kill(name, "it was deployed anew")
+        await bench.shells.kill(name, "it was deployed again")
     port = deployments.free_port(wanted)
     line = SERVE.format(port=port) if name == "frontend" else f"export PORT={port} HOST=127.0.0.1\n{app}"
     await bench.shells.start(name, ("bash", "-c", line), call=bench.call, cwd=cwd, grant=bench.grant)
@@ -137,7 +137,7 @@ async def _configured(
 def _no_target(name: str, deployments: LocalDeployments) -> str:
     targets = ", ".join(deployments.targets) or "none"
     hint = did_you_mean(name, deployments.targets)
-    return f"{name} is no target.{hint} Targets: {targets}; [deploy.NAME] in the settings makes one."
+    return f"{name} is not a target.{hint} Targets: {targets}; [deploy.NAME] in the settings makes one."
 
 
 def _running(bench: Workbench) -> list[str]:

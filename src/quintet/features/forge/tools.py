@@ -210,7 +210,7 @@ def _at(bench: Workbench, repo: str) -> tuple[GitHub, str]:
     if other := pulls.elsewhere(repo, forge.host):
         raise ToolFailed(f"{repo} is on {other}, and the forge in use is {forge.host}: forge.url says which")
     if not found:
-        raise ToolFailed(f'repo = "{repo}": owner/name is wanted')
+        raise ToolFailed(f'repo = "{repo}": owner/name is expected')
     return forge, f"repos/{quote(found)}"
 
 

@@ -119,7 +119,7 @@ class RpcConnection:
         except asyncio.IncompleteReadError:
             pass
         except (ValueError, asyncio.LimitOverrunError, msgspec.MsgspecError) as error:
-            why = f"it sent what is no message of the protocol ({error})"
+            why = f"it sent what is not a message of the protocol ({error})"
         except (OSError, ConnectionLost):
             why = "it no longer listens"
         self._lose(why)

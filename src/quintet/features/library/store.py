@@ -235,7 +235,7 @@ def store_is_whole(checkup: Checkup) -> Iterator[Finding]:
         return
     if damage and all(INDEX in line for line in damage):
         problem = f"the library's index of words is damaged: {damage[0]}"
-        advice = "make it anew from the pages"
+        advice = "rebuild it from the pages"
         yield Finding("LIBRARY_INDEX", Severity.WARNING, HealthScope.STATE, "library.db", problem, advice, True)
     elif damage:
         advice = f"Put {path} aside, then add the documents again: quintet library add PATH…"
@@ -248,7 +248,7 @@ def mend_index(checkup: Checkup) -> list[str]:
     if not any(finding.fixable for finding in store_is_whole(checkup)):
         return []
     _opened(checkup.places.library, LibraryStore.index_again)
-    return ["made the library's index of words anew"]
+    return ["rebuilt the library's index of words"]
 
 
 def _opened(path: str, do: Callable[[LibraryStore], T]) -> T:

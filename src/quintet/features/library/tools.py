@@ -94,7 +94,7 @@ def _library(bench: Workbench) -> LocalLibrary:
 
 async def _searched(library: LocalLibrary, query: str, limit: int, format: str = "") -> FoundPassages:
     if not query.strip():
-        raise ToolFailed("librarian: a query is wanted: the words to look for")
+        raise ToolFailed("librarian: a query is expected: the words to look for")
     if not 1 <= limit <= MOST_FOUND:
         raise ToolFailed(f"{limit} pages: 1 to {MOST_FOUND} can be had")
     return await _of(library.search(query, limit, format))

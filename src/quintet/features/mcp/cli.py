@@ -184,7 +184,7 @@ def _servers(parser: ArgumentParser) -> None:
 
 
 def _call(arguments: list[str]) -> int:
-    parser = make_parser("mcp call", "One call of a server's tool by your own hand: through the gate, on record.")
+    parser = make_parser("mcp call", "Call a server's tool manually: through the gate, in the journal.")
     parser.add_argument("server", help="its name")
     parser.add_argument("tool", help="the tool")
     parser.add_argument("arguments", nargs="?", default="{}", metavar="JSON", help="its arguments, an object")

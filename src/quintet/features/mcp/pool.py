@@ -175,7 +175,7 @@ class McpPool:
             note = ""
             if kept:
                 changed = kept.server != server
-                note = f"{name} {'is configured anew' if changed else 'had ended'} and was started again"
+                note = f"{name} {'is configured again' if changed else 'had ended'} and was started again"
                 await self._end(name, counted=not changed)
             if self._ends[name] >= MOST_ENDS:
                 raise ToolFailed(
@@ -190,7 +190,7 @@ class McpPool:
         try:
             connect, converse = await asyncio.to_thread(_loaded)
         except ImportError:
-            raise ToolFailed(f"MCP needs a package that is not here: {install_line(REQUIREMENT)}") from None
+            raise ToolFailed(f"MCP needs a package that is not installed: {install_line(REQUIREMENT)}") from None
         self._learn({**server.env, **server.headers})
         hint = "" if server.url or server.network else " It has no network; `network = true` in its settings gives one."
         try:

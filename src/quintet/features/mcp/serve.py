@@ -33,7 +33,7 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
     token = _token(arguments)
     part = package_part("mcp", "mcp", "mcp>=2")
     if not part.ready:
-        raise UsageError(f"an MCP server needs a package that is not here: {part.missing.removeprefix('mcp: ')}")
+        raise UsageError(f"an MCP server needs a package that is not installed: {part.missing.removeprefix('mcp: ')}")
     with _listening(arguments.http) as listening:
         from quintet.features.mcp.server import McpSurface
 
@@ -89,7 +89,7 @@ def mcp_server(arguments: list[str]) -> int:
         "--token-env",
         default="",
         metavar="NAME",
-        help="with --http: variable that holds the token callers have to give",
+        help="with --http: variable that holds the token that callers must send",
     )
     dial_flags(parser)
     parsed = parser.parse_args(arguments)

@@ -41,7 +41,7 @@ PATIENCE_SECONDS = 3  # with callers that keep listening, at the end
 MOST_TOLD = 200  # characters of a sign of life
 INSTRUCTIONS = """\
 Quintet's tools on the project {project}, at {badge}. Every call goes through its gate and is on record; what its \
-dials do not allow unasked is not run, and the answer says why."""
+dials do not allow without approval is not run, and the answer says why."""
 
 Application = Callable[..., Awaitable[None]]
 
@@ -193,6 +193,6 @@ def _guarded(application: Application, token: str) -> Application:
             return
         headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
         await send({"type": "http.response.start", "status": 401, "headers": headers})
-        await send({"type": "http.response.body", "body": b"the token is wanted, as Authorization: Bearer ...\n"})
+        await send({"type": "http.response.body", "body": b"the token is expected, as Authorization: Bearer ...\n"})
 
     return checked

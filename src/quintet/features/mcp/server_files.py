@@ -127,13 +127,13 @@ def _problem(name: str, entry: McpEntry, url: str, missing: Iterable[str]) -> st
     if entry.disabled:
         return OFF
     if bool(entry.command) == bool(entry.url):
-        return "a command or a url is wanted: one of the two"
+        return "a command or a url is expected: one of the two"
     if entry.type == "sse":
-        return "it speaks sse, which MCP has given up; streamable HTTP is wanted (type http)"
+        return "it speaks sse, which MCP has given up; streamable HTTP is expected (type http)"
     if entry.type and entry.type not in (HTTP if entry.url else ("stdio",)):
         return f'type "{entry.type}": stdio goes with a command, http with a url'
     if entry.url and not url.startswith(("http://", "https://")):
-        return "its url is no http address"
+        return "its url is not an http address"
     if unset := list(dict.fromkeys(missing)):
         return f"no such variable: {', '.join(unset)}"
     return ""

@@ -27,7 +27,7 @@ class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     enabled: Annotated[bool, setting("whether it is used at all", TRUSTED)] = True
 
     def problem(self, at: str, settings: Settings) -> str:
-        return "" if bool(self.command) != bool(self.url) else f"{at} wants a command or a url: one of the two"
+        return "" if bool(self.command) != bool(self.url) else f"{at} needs a command or a url: one of the two"
 
 
 class McpSettings(Struct, frozen=True, forbid_unknown_fields=True):

@@ -83,9 +83,9 @@ def _arguments(given: dict[str, Any] | str | None) -> dict[str, Any]:
         try:
             given = wire_json.decode(given)
         except ValueError as error:
-            raise ToolFailed(f"tool_args: an object is wanted, and this text is no JSON ({error})") from None
+            raise ToolFailed(f"tool_args: an object is expected, and this text is no JSON ({error})") from None
     if given and not isinstance(given, dict):
-        raise ToolFailed("tool_args: an object is wanted")
+        raise ToolFailed("tool_args: an object is expected")
     return given if isinstance(given, dict) else {}
 
 

@@ -46,10 +46,10 @@ async def web_search(
     :start_published_date: nothing older than this day, YYYY-MM-DD
     """
     if not query.strip():
-        raise ToolFailed("query is empty: words to look for are wanted")
+        raise ToolFailed("query is empty: words to look for are expected")
     since = start_published_date[:10]
     if since and not _is_day(since):
-        raise ToolFailed(f'start_published_date = "{start_published_date}": a day is wanted, YYYY-MM-DD')
+        raise ToolFailed(f'start_published_date = "{start_published_date}": a day is expected, YYYY-MM-DD')
     count = min(max(num_results, 1), MOST_RESULTS)
     found, by = await _web(bench).search(Sought(query, count, include_domains, exclude_domains, since))
     if not found:
@@ -89,7 +89,7 @@ async def web_get_contents(bench: Workbench, urls: tuple[str, ...]) -> ToolResul
     """
     wanted = list(_wanted(urls))
     if not wanted or len(wanted) > MOST_PAGES:
-        raise ToolFailed(f"1 to {MOST_PAGES} addresses are wanted, not {len(wanted)}")
+        raise ToolFailed(f"1 to {MOST_PAGES} addresses are expected, not {len(wanted)}")
     pages = await _web(bench).pages(wanted, bench.progress)
     room = MOST_CHARACTERS // len(wanted)
     said = [_page(bench, page, room) if isinstance(page, Page) else page for page in pages]

@@ -54,7 +54,7 @@ async def run(context: TuiContext) -> int:
         context.log_crash(ui.failure)
         raise ui.failure
     if ui.state.turns.count:
-        sys.stdout.write(f"quintet --resume {ui.state.session}   goes on with this session\n")
+        sys.stdout.write(f"quintet --resume {ui.state.session}   resumes this session\n")
     return code or 0
 
 
@@ -206,12 +206,12 @@ class TerminalUi(KeyedUi):
                     await asyncio.sleep(0)
         except OwnerGone:
             await self.attach(session.id)
-            self.note("the process that ran this session has ended; it goes on here", "warning")
+            self.note("the process that ran this session has ended; it continues here", "warning")
         except LeaseLost:
             await self.attach(session.id)
             self.note("another process took this session over: what ran here was stopped, and you follow it", "error")
         except QuintetError as error:
-            self.note(f"{error}\nnothing more is written here; quintet --resume goes on with the session", "error")
+            self.note(f"{error}\nnothing more is written here; quintet --resume resumes the session", "error")
         except Exception as error:
             self._fail(error)
 

@@ -122,7 +122,7 @@ def test_a_refusal_on_the_first_screen_says_what_to_do_and_the_session_opens(
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
 
         async def script(person: Person) -> None:
-            await person.sees("refuses the key from ANTHROPIC_API_KEY", "goes on with the offline rules")
+            await person.sees("refuses the key from ANTHROPIC_API_KEY", "continues with the offline rules")
             assert settings_text() == ""
 
         at_screen(repo, script, first_keys=("sends your key", "1"))

@@ -175,7 +175,7 @@ def test_s3_3_4_review_asks_for_deep_and_a_choice_turns_the_dial(repo: Path) -> 
     async def script(person: Person) -> None:
         await person.type("/mode review")
         await person.asked()
-        await person.sees("[d] go deep", "[g] go on at smart")
+        await person.sees("[d] go deep", "[g] stay at smart")
         await person.press("d")
         await person.wait(lambda: person.axes.model_mode is ModelMode.DEEP, "the dial")
         await person.wait(lambda: "review │ assisted │ normal │ deep" in person.badge, "the badge")
@@ -208,7 +208,7 @@ def test_ctrl_c_at_a_question_interrupts_the_turn_and_nothing_is_run(repo: Path)
         await person.rests()
         assert not changed(repo)
         assert person.ui.state.turns.interrupted
-        await person.sees("interrupted · /resume goes on")
+        await person.sees("interrupted · /resume continues")
 
     watch(repo, script, [READ], [EDIT], "Renamed.")
 

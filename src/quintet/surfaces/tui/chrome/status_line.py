@@ -97,7 +97,7 @@ class StatusLine(Widget):
             parts.append((state.runs.agent.name, "info"))
         native = worker in ("", NATIVE)
         if native and state.turns.open and limits.max_turns:
-            parts.append((f"step {state.turns.open.steps} of {limits.max_turns}", "dim"))
+            parts.append((f"request {state.turns.open.steps}/{limits.max_turns}", "dim"))
         if state.work.toolset:
             parts.append((f"{state.work.toolset} toolset", "dim"))
         if native:  # an AI CLI has a model of its own
@@ -133,7 +133,7 @@ class StatusLine(Widget):
     def _doing(self) -> Part:
         status = self._state.status
         if status is SessionStatus.WAITING:
-            return "waits for you", "warning bold"
+            return "needs your input", "warning bold"
         if status in AT_WORK:
             seconds = int(time.monotonic() - self._since)
             shown = f"{seconds} s" if seconds < 60 else f"{seconds // 60} min {seconds % 60} s"
@@ -143,7 +143,7 @@ class StatusLine(Widget):
                 return f"{doing}, again in {left} s", "warning"
             return f"{doing} {shown}", "success" if status is SessionStatus.RUNNING else "warning"
         if status is SessionStatus.INTERRUPTED:
-            return "interrupted · /resume goes on", "warning"
+            return "interrupted · /resume continues", "warning"
         return "ready", "dim"
 
     def _unit(self) -> list[Part]:

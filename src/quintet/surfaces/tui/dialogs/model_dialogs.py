@@ -84,7 +84,7 @@ def offered(offer: ModelOffer, known: Sequence[str]) -> list[PickRow]:
 
 class PresetPicker(Picker):
     heading = "add a model"
-    verb = "goes on"
+    verb = "continues"
 
     def __init__(self, shown: Sequence[PresetChoice]) -> None:
         super().__init__()
@@ -123,7 +123,7 @@ class Connecting:
         asked = AskScreen(
             "model",
             "No model is configured. Found here:",
-            [*choices, Choice("n", "go on with the offline rules")],
+            [*choices, Choice("n", "continue with the offline rules")],
             [f"  {number}  {offer.words}" for number, offer in enumerate(few, 1)],
         )
         answer = await self._ui.push_screen_wait(asked)
@@ -132,7 +132,7 @@ class Connecting:
             return
         await self.use(few[int(answer) - 1].name)
         if self._ui.context.settings.routing.smart == "builtin":
-            self._ui.note("The session goes on with the offline rules.", "dim")
+            self._ui.note("The session continues with the offline rules.", "dim")
 
     async def use(self, name: str, model: str = "", key: str = "") -> None:
         """Connect a provider, and take the session up again with it."""

@@ -54,7 +54,7 @@ class SessionPicker(Picker):
         when, turns = one.updated[5:16].replace("T", " "), counted(one.turns, "turn")
         detail = f"{one.id}   {one.badge}"
         if one.live and one.id != self._current:
-            detail += "\nanother process runs it; you attach to it and it goes on there"
+            detail += "\nanother process runs it; you attach to it and it continues there"
         title = one.title or "(nothing said yet)"
         cells = (when, f"{one.status} (live)" if one.live else one.status, turns, title)
         return PickRow(one.id, cells, detail, here=one.id == self._current)
@@ -82,7 +82,7 @@ class RewindPicker(Picker):
 
 
 class HistoryPicker(Picker):
-    heading = "what you typed before"
+    heading = "History"
     verb = "puts it into the prompt"
     nothing = "nothing was typed in this project yet"
 

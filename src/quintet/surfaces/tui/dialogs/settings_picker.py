@@ -35,7 +35,7 @@ class SettingsPicker(Picker):
     """
     heading = "settings"
     verb = "changes it"
-    others: ClassVar[dict[str, tuple[str, str]]] = {"ctrl+x": (UNSET, "takes it out of your file")}
+    others: ClassVar[dict[str, tuple[str, str]]] = {"ctrl+x": (UNSET, "resets it to the default")}
 
     def __init__(self, book: SettingsBook, follow: Callable[[str, str], Awaitable[None]]) -> None:
         """`follow` has the session take up a changed role: its name, and who has it now."""
@@ -80,7 +80,7 @@ class SettingsPicker(Picker):
         self._changing = row.id
         value = self.query_one("#value", Input)
         value.display = True
-        value.value = one.value if one.value != "(by surface)" else ""
+        value.value = one.value if one.value != "(default)" else ""
         value.placeholder = f"{row.id} = …   Up, Down: choices" if one.choices else f"{row.id} = …"
         value.focus()
         value.cursor_position = len(value.value)

@@ -219,7 +219,7 @@ class ShellScreen(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             box.border_title = f"shell {self._shell}   {clean(self._line)}"
-            box.border_subtitle = "x ends it · Esc goes back"
+            box.border_subtitle = "x ends it · Esc: back"
             with VerticalScroll(can_focus=False):
                 yield Static(id="printed", markup=False)
 

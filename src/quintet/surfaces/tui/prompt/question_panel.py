@@ -73,7 +73,7 @@ class QuestionPanel(Vertical, can_focus=True):
 
     def compose(self) -> ComposeResult:
         yield Static(id="detail")
-        yield Input(placeholder="What should it do instead? Enter sends it, Esc goes back", id="reason", compact=True)
+        yield Input(placeholder="What should it do instead? Enter sends it, Esc: back", id="reason", compact=True)
         yield Static(id="choices")
 
     def ask(self, asked: p.QuestionAsked, decided: Sequence[p.CallDecided]) -> None:
