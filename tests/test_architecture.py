@@ -121,6 +121,7 @@ LATE_IMPORTS = {
     "features/mcp/server.py": "uvicorn, which only a server over HTTP needs",
     "features/otel/observer.py": "OpenTelemetry may not be installed",
     "features/web_search/page_child.py": "trafilatura may not be installed",
+    "adapters/files/loose_json.py": "json, for a reply that is not right",
     "adapters/files/paths.py": "git's settings, which only a folder of another user's asks for",
     "adapters/files/pdf_text.py": "the reader of PDF files",
     "adapters/http/client.py": "email.utils, for an answer that says when to come again",

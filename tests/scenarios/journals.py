@@ -27,7 +27,7 @@ ID = re.compile(r"\b(q5|run|turn|in|q|s|t|c|m|rule|rewind|owner)-[0-9a-z]{16}\b"
 TIME = re.compile(r"\b\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d+(\.\d+)? ?(s|ms)\b")
 
 ASIDE = ("surface", "rights", "seconds", "digest")  # a digest is of a call with the folders it may write
-NOBODY = "nobody is here to ask"
+NOBODY = "this run is non-interactive"
 
 
 class Journal:

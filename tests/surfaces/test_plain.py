@@ -186,7 +186,7 @@ def test_ctrl_c_holds_what_is_queued_and_lists_it(quintet: Program, model: Model
     terminal.types("/queued")
     terminal.sees("1  second", "2  third")
     terminal.interrupts()
-    hint = "held     2 queued inputs; /queued run begins them, /resume first goes on with what was interrupted"
+    hint = "held     2 queued inputs; /queued run starts them, /resume first continues what was interrupted"
     terminal.sees(hint, "1  second  held", "2  third   held", "/queued run", "› ")
     terminal.types("/queued run")
     terminal.sees("To the second.", "To the third.", "› ")
@@ -471,7 +471,7 @@ def test_a_plan_is_asked_about_without_a_prompt_before_the_question(quintet: Pro
     terminal = quintet.plain()
     terminal.sees("› ")
     terminal.types('/plan replace "words" with "tokens" in *.py')
-    shown = terminal.sees("the plan waits for you", "build this plan?", "[n] not now")
-    assert "›" not in shown.partition("the plan waits for you")[2]
+    shown = terminal.sees("the plan needs your approval", "build this plan?", "[n] not now")
+    assert "›" not in shown.partition("the plan needs your approval")[2]
     terminal.types("n")
     terminal.sees("› ")

@@ -39,7 +39,7 @@ def test_a_subject_that_is_none_is_a_usage_error(quintet: Program, model: Model)
     served = model(*REPLIES)
     done = quintet.run("-p", "/review nowhere..main").clean(2)
     assert done.out == ""
-    assert '"nowhere" is no branch, tag or commit of this repository' in done.err
+    assert '"nowhere" is not a branch, tag or commit of this repository' in done.err
     assert served.said == []
 
 

@@ -109,7 +109,7 @@ def test_a_patch_changes_several_files(files: Caller) -> None:
     ("patch", "why"),
     [
         (PATCH.replace("c = 1", "c = one"), "two.py, hunk 1 of 1: that text does not occur"),
-        (PATCH.replace("deep/new.py", "tally/count.py"), "tally/count.py: the patch adds it, and it is there"),
+        (PATCH.replace("deep/new.py", "tally/count.py"), "tally/count.py: the patch adds it, and it already exists"),
         (PATCH.replace("two.py", "tally/count.py"), "tally/count.py: read it first"),
         (PATCH.replace("two.py", "absent.py"), "absent.py: No such file"),
         (PATCH.replace("deep/new.py", "one.py/below"), "one.py/below: Not a directory"),

@@ -188,7 +188,7 @@ def test_a_crash_may_be_the_tasks_doing_and_goes_into_its_page(repo: Path) -> No
     assert (repo / ".quintet/todo/a.md").read_text().count("codex: crashed") == 2
     told = [line.text for n, e in enumerate(driver.seen) for line in describe(p.Recorded(n, "", e))]
     assert [line for line in told if "crashed" in line] == [
-        "returned Do a, not done, by codex: codex: crashed",
+        "retry    Do a, not done, by codex: codex: crashed",
         "given up Do a, not done, by codex: codex: crashed",
     ]
 

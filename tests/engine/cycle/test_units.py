@@ -220,7 +220,7 @@ def test_with_nobody_attached_a_task_that_asks_first_comes_after_all_that_do_not
     add(repo, "b", body='create the file b.txt with "b"\n')
     _, end = built(repo)
     assert statuses(repo) == {"a": "todo", "b": "done"} and (repo / "b.txt").exists()
-    assert end.status == "blocked" and "task a wants your approval" in end.reason
+    assert end.status == "blocked" and "task a needs your approval" in end.reason
 
 
 def test_s3_9_2_a_tasks_budget_stops_its_unit_before_the_next_request(repo: Path) -> None:

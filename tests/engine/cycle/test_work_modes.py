@@ -100,6 +100,8 @@ def test_a_planner_that_asks_back_has_planned_nothing_and_is_answered(repo: Path
         end = await stretch(driver, "add a database")
         assert end.status == status and "Which database do you want?" in end.reason and not driver.of(p.PlanMade)
         assert (await stretch(driver, "SQLite")).status == "waiting" and len(driver.of(p.PlanMade)) == 1
+        if person:
+            await driver.until(lambda event: isinstance(event, p.QuestionAsked))
 
     model = ScriptedModel(["Which database do you want?", block("a")])
     drive(repo, script, model, axes=AxesChange(WorkMode.PLAN, RunControl.ASSISTED), person=person)

@@ -168,10 +168,10 @@ def test_a_range_or_a_branch_is_reviewed_as_it_stands_there(repo: Path, wanted: 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("/review nowhere", '"nowhere" is no branch, tag or commit'),
-        ("/review main..nowhere", '"nowhere" is no branch, tag or commit'),
+        ("/review nowhere", '"nowhere" is not a branch, tag or commit'),
+        ("/review main..nowhere", '"nowhere" is not a branch, tag or commit'),
         ("/review --output=x", "unknown flag"),
-        ("/review -p", '"-p" is no branch, tag or commit'),
+        ("/review -p", '"-p" is not a branch, tag or commit'),
         ("/review main main", "takes one word"),
         ("/review", "the working tree holds no changes"),
         ("/review main", "HEAD...main holds no changes; what came since it is /review main..HEAD"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, NoReturn
 
 import msgspec
@@ -22,6 +21,8 @@ def decoded_leniently(data: bytes | bytearray) -> Any:
     """As `decoded`; bytes that are no UTF-8 become U+FFFD, and half a character stays for its other half."""
     if (value := decoded(data)) is not None:
         return value
+    import json  # rarely: what is right is read faster
+
     text = data.decode("utf-8", "replace")
     try:
         if not wire_json.deeper_than(text, wire_json.MOST_DEPTH):
@@ -40,6 +41,8 @@ def encoded(value: Any) -> str:
     try:
         return msgspec.json.encode(value).decode()
     except UnicodeEncodeError:
+        import json
+
         return whole_characters(json.dumps(value, ensure_ascii=False))
 
 
