@@ -37,6 +37,7 @@ from quintet.domain.settings.hooks import HookEnd
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ", "VIRTUAL_ENV")
 PLAIN_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
+REAP_SECONDS = 1.0  # what was killed is gone in a moment
 GRACE_SECONDS = 2.0  # between the polite signal and the last one
 MOST_HOOK_BYTES = 1_000_000  # of what a hook prints that is read
 NOT_STARTED = 127
@@ -274,6 +275,8 @@ class Child:
     def release(self) -> None:
         """Let go of everything; what the command left behind in its group ends here."""
         _signal_group(self.process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(REAP_SECONDS)  # who was cancelled twice has not waited for its end
         for inlet in self.inlets:
             inlet.stop()
         self._loop.remove_reader(self._watch)
