@@ -44,6 +44,7 @@ class Block(ABC):
     folded = False
     hidden = False
     spaced = False  # whether an empty row comes before it
+    mark = 0  # the event at which its turn or unit began
 
     def __init__(self) -> None:
         self._rows: list[Row] | None = None
