@@ -329,6 +329,17 @@ def test_piped_input_is_taken_line_by_line_to_its_end(quintet: Program) -> None:
     assert where == sorted(where)
 
 
+def test_the_first_lines_that_a_command_printed_are_shown_with_how_many_more_there_are(
+    quintet: Program, model: Model
+) -> None:
+    calls = [call("bash", command=f"seq -f 'row %g' {last}") for last in (20, 6)]
+    model(*calls, Reply(text="Seen."))
+    done = quintet.run("--plain", "--permission-profile", "trusted", stdin="count\n").clean(0)
+    printed = [line for line in done.out.split("\n") if line.startswith("    ")]
+    first = [f"    row {number}" for number in range(1, 7)]
+    assert printed == [*first[:5], "    … 15 more lines", *first]
+
+
 def test_piped_input_has_nobody_to_ask_so_nothing_is_changed(quintet: Program, model: Model) -> None:
     model(*EDIT)
     done = quintet.run("--plain", "--permission-profile", "normal", stdin="rename it\n").clean(0)

@@ -32,7 +32,9 @@ from quintet.domain.journal.input_outcome import InputWatch
 from quintet.domain.journal.session_summary import AT_WORK
 from quintet.domain.permission.answers import NO, SESSION, WORDS, YES, chosen
 from quintet.domain.ports.prompt import PastInputs
+from quintet.domain.turn.command_output import COMMAND, first_lines, without_exit
 from quintet.domain.turn.messages import EndStatus
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.commands.queued import listing
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
@@ -365,6 +367,8 @@ class Plain:
         lines = describe(recorded)
         self._out.print(lines[:1] if turn.own_call and isinstance(event, p.ToolFinished) else lines)
         match event:
+            case p.ToolFinished(tool=tool, status=CallStatus.OK, changed=()) if tool == COMMAND and not turn.own_call:
+                self._out.print(_printed(event))
             case p.TurnFinished():
                 self._out.print([Line(visible(line)) for line in turn.unsaid(event)])
             case p.InputsHeld():
@@ -379,3 +383,11 @@ class Plain:
     def _prompt(self) -> None:
         if not self._left.is_set():
             self._out.prompt()
+
+
+def _printed(finished: p.ToolFinished) -> list[Line]:
+    """How what a command printed begins, and how much more there is."""
+    lines = finished.content.rstrip("\n").split("\n") if finished.content.strip() else []
+    shown, hidden = first_lines(without_exit(lines, finished.summary))
+    more = [Line(f"    … {counted(hidden, 'more line')}", "dim")] if hidden else []
+    return [*(Line(f"    {visible(line)}", "dim") for line in shown), *more]

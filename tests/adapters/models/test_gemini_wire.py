@@ -12,6 +12,7 @@ from quintet.adapters.models.gemini import UNSIGNED, GenerateContent
 from quintet.domain.base.errors import ModelError
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import (
+    CallBegunPart,
     CallPart,
     EndPart,
     Finish,
@@ -44,6 +45,14 @@ KEPT = [
 
 
 def exchange(
+    reply: Reply, request: Request | None = None, model: str = NEW, **more: Any
+) -> tuple[list[Part], Recorded]:
+    """All that comes of a reply but what is told while a call streams."""
+    found, sent = streamed(reply, request, model, **more)
+    return [part for part in found if not isinstance(part, CallBegunPart)], sent
+
+
+def streamed(
     reply: Reply, request: Request | None = None, model: str = NEW, **more: Any
 ) -> tuple[list[Part], Recorded]:
     async def go() -> tuple[list[Part], Recorded]:
@@ -165,3 +174,19 @@ def test_a_prompt_that_is_blocked_is_a_refusal() -> None:
     chunk = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 7}}
     body = [f"data: {json.dumps(chunk)}\n\n".encode()]
     assert exchange(Reply(body=body))[0] == [EndPart(Finish.REFUSED, Usage(7))]
+
+
+def test_a_call_is_told_of_as_soon_as_it_is_there() -> None:
+    calls = [
+        {"id": "a", "name": "Write", "arguments": '{"file_path":"x.py","content":"y"}'},
+        {"id": "b", "name": "bash", "arguments": '{"command":"ls"}'},
+    ]
+    found, _ = streamed(Reply(text=["first"], calls=calls))
+    begun = [part for part in found if isinstance(part, CallBegunPart)]
+    assert begun == [
+        CallBegunPart(0, "Write"),
+        CallBegunPart(0, "Write", "x.py"),
+        CallBegunPart(1, "bash"),
+        CallBegunPart(1, "bash", "ls"),
+    ]
+    assert found.index(begun[-1]) < found.index(CallPart(ToolCall("a", "Write", calls[0]["arguments"])))

@@ -12,6 +12,7 @@ from quintet.adapters.models.responses import Responses
 from quintet.domain.base.errors import ModelError
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import (
+    CallBegunPart,
     CallPart,
     EndPart,
     Finish,
@@ -39,6 +40,12 @@ WHOLE = Reply(thinking=["h", "m"], text=["Hello ", "you"], calls=CALLS)
 
 
 def exchange(reply: Reply, request: Request = ASKED, **more: Any) -> tuple[list[Part], Recorded]:
+    """All that comes of a reply but what is told while a call streams."""
+    found, sent = streamed(reply, request, **more)
+    return [part for part in found if not isinstance(part, CallBegunPart)], sent
+
+
+def streamed(reply: Reply, request: Request = ASKED, **more: Any) -> tuple[list[Part], Recorded]:
     async def go() -> tuple[list[Part], Recorded]:
         async with ModelServer([reply]) as server:
             model = Responses(ModelSettings(server.base_url, MODEL, wire="responses", **more), "sk-1", "gpt")
@@ -190,3 +197,23 @@ def test_a_model_that_does_not_reason_is_not_asked_for_its_reasoning() -> None:
             return server.requests[0].body
 
     assert not {"include", "reasoning"} & set(asyncio.run(go()))
+
+
+def test_a_call_is_told_of_while_it_streams() -> None:
+    about = '{"file_path": "x.py", "content": "y"}'
+    item = {"type": "function_call", "call_id": "a", "name": "Write", "arguments": ""}
+    pieces = [about[at : at + 5] for at in range(0, len(about), 5)]
+    events = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {"type": "reasoning", "summary": []}},
+        {"type": "response.output_item.done", "output_index": 0, "item": {"type": "reasoning", "summary": []}},
+        {"type": "response.output_item.added", "output_index": 1, "item": item},
+        *({"type": "response.function_call_arguments.delta", "output_index": 1, "delta": piece} for piece in pieces),
+        {"type": "response.output_item.done", "output_index": 1, "item": {**item, "arguments": about}},
+        {"type": "response.completed", "response": {"status": "completed", "output": []}},
+    ]
+    found, _ = streamed(Reply(body=[f"data: {json.dumps(event)}\n\n".encode() for event in events]))
+    told = [CallBegunPart(0, "Write"), CallBegunPart(0, "Write", "x.py")]
+    assert found[:2] == told
+    assert [part for part in found[2:] if isinstance(part, CallBegunPart | CallPart)] == [
+        CallPart(ToolCall("a", "Write", about))
+    ]

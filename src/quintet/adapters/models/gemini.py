@@ -18,6 +18,7 @@ from quintet.domain.models.known import BUDGET
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
+from quintet.domain.turn.streamed_call import StreamedCall
 
 BUDGETS = {"low": 1024, "medium": 8192, "high": 24_576}  # for models that take tokens, not a level
 UNSIGNED = "skip_thought_signature_validator"  # the API's own word for a call that another model made
@@ -126,6 +127,9 @@ class _Reply(StreamedReply):
             text = as_text(piece.get("text"))
             if text:
                 yield messages.ThinkingPart(text) if piece.get("thought") else messages.TextPart(text)
+            if call := as_dict(piece.get("functionCall")):  # it comes whole, and others may follow
+                streamed = StreamedCall(sum("functionCall" in kept for kept in self._pieces))
+                yield from streamed.add(as_text(call.get("name")), encoded(as_dict(call.get("args"))))
             self._keep(piece)
         if finish := as_text(candidate.get("finishReason")):
             self.finish = finish

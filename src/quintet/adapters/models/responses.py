@@ -18,6 +18,7 @@ from quintet.adapters.models.keys import Key
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
+from quintet.domain.turn.streamed_call import StreamedCall
 
 Item = dict[str, Any]
 
@@ -80,6 +81,7 @@ class _Reply(StreamedReply):
         self._items: dict[int, Item] = {}  # by their place in the output
         self._spoken: set[int] = set()  # those whose text came in pieces
         self._thought: set[int] = set()
+        self._streamed: dict[int, StreamedCall] = {}  # the calls, by the same place
         self._refused = False
         self._reason = ""  # why the reply is not whole
 
@@ -102,6 +104,10 @@ class _Reply(StreamedReply):
                 if text := as_text(chunk.get("delta")):
                     self._thought.add(place)
                     yield messages.ThinkingPart(text)
+            case "response.output_item.added":
+                yield from self._streams(place, as_dict(chunk.get("item")))
+            case "response.function_call_arguments.delta" if place in self._streamed:
+                yield from self._streamed[place].add("", as_text(chunk.get("delta")))
             case "response.output_item.done":
                 yield from self._whole(place, as_dict(chunk.get("item")))
             case "response.completed" | "response.incomplete" | "response.failed":
@@ -112,6 +118,11 @@ class _Reply(StreamedReply):
                 yield from self._over(chunk)
             case _ if error := chunk.get("error"):
                 raise self.failures.of_event(error)
+
+    def _streams(self, place: int, item: Item) -> Iterator[Part]:
+        if item.get("type") == "function_call":
+            call = self._streamed.setdefault(place, StreamedCall(len(self._streamed)))
+            yield from call.add(as_text(item.get("name")), as_text(item.get("arguments")))
 
     def _whole(self, place: int, item: Item) -> Iterator[Part]:
         self.begun = True

@@ -177,6 +177,10 @@ class Session:
                     pass
         return said, answer
 
+    def past_events(self, after: int, before: int) -> list[Recorded]:
+        """The events numbered above `after` and up to `before` that are durable now."""
+        return self._core.store.read(self.id, after, before)
+
     def follow(self, submission: str, *, after: int | None = None, signals: bool = False) -> FollowedInput:
         """The events from a submission on, or from those numbered above `after`, to the end of what was submitted.
 

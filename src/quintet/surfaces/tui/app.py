@@ -140,7 +140,7 @@ class TerminalUi(KeyedUi):
         self._opening = self.context.open(wanted)
         self.session = await self._opening.__aenter__()
         self.transcript = Transcript()
-        self.query_one(Scrollback).show_transcript(self.transcript)
+        self.query_one(Scrollback).show_transcript(self.transcript, self.session.past_events)
         self.state, self._decided = SessionState(), []
         self.query_one(QuestionPanel).close()
         await self.query(Prompt).remove()

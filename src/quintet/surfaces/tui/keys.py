@@ -386,7 +386,7 @@ class KeyedUi(App[int]):
         view.scroll_by(view.page)
 
     def do_first_line(self) -> None:
-        self.query_one(Scrollback).move_to(0)
+        self.query_one(Scrollback).to_start()
 
     def do_last_line(self) -> None:
         self.query_one(Scrollback).to_end()

@@ -354,7 +354,7 @@ def test_the_buffer_is_bounded_and_keeps_the_newest(repo: Path) -> None:
         rows = person.transcript
         assert len(rows) <= MOST_ROWS + SLACK
         assert "page 0 row 0" not in "\n".join(rows)
-        assert rows[0] == "… earlier rows are in the journal: /export writes all of it to a file"
+        assert rows[0] == "… earlier rows are in the journal: scroll up to load them"
         await person.pilot.resize_terminal(90, 30)
         await person.settles()
         assert person.transcript[0] == rows[0]

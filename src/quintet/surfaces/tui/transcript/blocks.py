@@ -14,6 +14,7 @@ from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.wording import counted
 from quintet.domain.edits.numbered_diff import numbered_files
 from quintet.domain.journal.describe import Line
+from quintet.domain.turn.command_output import COMMAND, first_lines, without_exit
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.surfaces.tui.transcript.markdown import MarkdownLines
 from quintet.surfaces.tui.transcript.rows import Row, Span, clean, fitted, lines_of, side_by_side, wrap
@@ -23,8 +24,6 @@ MOST_LINES = 400  # of one call's output
 MOST_DIFF = 40  # lines of a change that are shown without being asked for
 MOST_BRIEF = 32  # cells of what a call is about, where several share a row
 ERROR_LINES = 6
-FIRST_LINES = 5  # of what a command printed, shown without being asked for
-COMMAND = "bash"
 OPENS = "click, or Tab and Enter"
 PROGRESS_LINES = 5
 _LABELLED = regex(r" *\S{1,10}  +(?=\S)")  # a word and a gap: the later rows of a long line stand behind it
@@ -44,6 +43,7 @@ class Block(ABC):
     folded = False
     hidden = False
     spaced = False  # whether an empty row comes before it
+    mark = 0  # the event at which its turn or unit began
 
     def __init__(self) -> None:
         self._rows: list[Row] | None = None
@@ -245,8 +245,7 @@ class CallBlock(Block):
         if self.status is CallStatus.ERROR:
             hidden, body, role = len(body) - ERROR_LINES, body[-ERROR_LINES:], "error"
         elif self.tool == COMMAND and self.status is CallStatus.OK and not self._diff:
-            most = FIRST_LINES if len(body) > FIRST_LINES + 1 else len(body)
-            hidden, body, role = len(body) - most, body[:most], "dim"
+            (body, hidden), role = first_lines(body), "dim"
         else:
             return []
         rows: list[Row] = [((fitted(f"    {line}", width), role),) for line in body]
@@ -259,9 +258,7 @@ class CallBlock(Block):
         if self._diff:
             return [clean(line) for line in numbered_files(self.content.rstrip("\n"))]
         lines = lines_of(self.content.rstrip("\n")) if self.content else []
-        if lines and lines[-1].startswith("exit ") and self._summary.startswith(lines[-1]):
-            lines.pop()  # the first row says it
-        return lines
+        return without_exit(lines, self._summary)
 
 
 class JoinedCallsBlock(Block):

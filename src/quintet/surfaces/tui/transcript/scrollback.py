@@ -2,11 +2,16 @@
 
 Only lines in view are drawn, and a drawn line is kept. The transcript may change at any rate; the screen follows
 at most twenty times a second. At the end the view follows what comes; scrolled up, it stays.
+
+What has left the transcript is loaded from the journal where the view comes to its first row, and let go at the end
+that is far from the view. While what is loaded and the transcript do not meet, the transcript is not shown.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -24,6 +29,7 @@ from textual.strip import Strip
 
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.blocks import Block
+from quintet.surfaces.tui.transcript.past_blocks import PastBlocks, Read
 from quintet.surfaces.tui.transcript.rows import Row, plain
 from quintet.surfaces.tui.transcript.transcript import Transcript
 
@@ -31,7 +37,10 @@ MOST_ROWS = 5000
 SLACK = 500  # rows over that before the oldest are dropped, so that it is not done for each
 SECONDS = 0.05  # between two drawings of what streams
 KEPT = 4096  # drawn lines
-EARLIER: Row = (("… earlier rows are in the journal: /export writes all of it to a file", "dim"),)
+MOST_BACK = 2 * MOST_ROWS  # while earlier rows are looked at
+PIECE = 500  # rows that are loaded from the journal at once
+EARLIER: Row = (("… earlier rows are in the journal: scroll up to load them", "dim"),)
+LATER: Row = (("… later rows are in the journal: scroll down to load them", "dim"),)
 MARGIN = 1
 
 
@@ -68,14 +77,19 @@ class Scrollback(ScrollView, can_focus=True):
         self._at: Block | None = None  # the fold that keys act on
         self._drawn: LRUCache[tuple[int, Row | None, str, int], Strip] = LRUCache(KEPT)
         self._cut = False  # the first block has lost its first rows
+        self._read: Read | None = None  # from the journal
+        self._past: PastBlocks | None = None  # what is shown of it
+        self._joined = False  # the transcript follows on it
+        self._asked_to_load = False
         self._scheduled = False
         self._laid_out = 0  # the width of the rows
 
     # ── from the transcript
 
-    def show_transcript(self, transcript: Transcript) -> None:
-        """Another transcript, from its end."""
+    def show_transcript(self, transcript: Transcript, read: Read | None = None) -> None:
+        """Another transcript, from its end, and how to read what will leave it."""
         self.transcript, self.following, self.behind = transcript, True, 0
+        self._read, self._past = read, None
         self.rebuild()
         self.post_message(self.Followed(0))
 
@@ -88,27 +102,49 @@ class Scrollback(ScrollView, can_focus=True):
     def _catch_up(self) -> None:
         self._scheduled = False
         changed = self.transcript.take_changed()
-        if changed is not None and self._laid_out:
+        if changed is None or not self._laid_out:
+            return
+        if self._past is None:
             self._make_rows(changed)
+        elif self._joined:
+            self._make_rows(max(changed - self._joint(self._past.end), 0) + len(self._past.blocks))
+            if len(self._rows) > MOST_BACK + SLACK:
+                self._make_rows(0, below=self._let_go(len(self._rows) - self.scroll_offset.y))
+        else:  # it is not shown; a block has a row at least
+            self.transcript.forget(max(len(self.transcript.blocks) - MOST_ROWS, 0))
 
-    def _make_rows(self, first: int, *, rewrapped: bool = False) -> None:
+    def _joint(self, mark: int) -> int:
+        """The first block of the transcript that is not of a turn or unit before this one."""
+        return bisect_left(self.transcript.blocks, mark, key=lambda block: block.mark)
+
+    def _shown_blocks(self) -> list[Block]:
+        if self._past is None:
+            return self.transcript.blocks
+        return self._past.blocks + (self.transcript.blocks[self._joint(self._past.end) :] if self._joined else [])
+
+    def _make_rows(self, first: int, *, rewrapped: bool = False, below: int | None = None) -> None:
+        """The rows from a block on. `below`: how many are to be below the top of the view; none of them are new."""
         before, top = len(self._rows), self._top()
+        blocks = self._shown_blocks()
         first = min(first, len(self._starts))
-        self._cut = self._cut and first > 0
         if first < len(self._starts):
             del self._rows[self._starts[first] :]
             del self._starts[first:], self._blocks[first:]
-        if first == 0 and self.transcript.forgot:
-            self._rows, self._cut = [EARLIER], True
-        for block in self.transcript.blocks[first:]:
+        if first == 0:
+            self._cut = self._past.begin > 0 if self._past else self.transcript.forgot
+            self._rows = [EARLIER] if self._cut else []
+        for block in blocks[first:]:
             self._starts.append(len(self._rows) if self._starts else 0)
             self._blocks.append(block)
             if block.spaced and not block.hidden:
                 self._rows.append(())
-            self._rows += block.rows(self._laid_out)[-MOST_ROWS:]
-        grown = len(self._rows) - before
-        y = self._row_of(top, rewrapped)
-        y -= self._drop() if len(self._rows) > MOST_ROWS + SLACK else 0
+            self._rows += block.rows(self._laid_out)[0 if self._past else -MOST_ROWS :]
+        if self._past and not self._joined:
+            self._rows.append(LATER)
+        grown = len(self._rows) - before if below is None else 0
+        y = self._row_of(top, rewrapped) if below is None else len(self._rows) - below
+        if self._past is None and len(self._rows) > MOST_ROWS + SLACK:
+            y -= self._drop()
         self.virtual_size = Size(self._laid_out, len(self._rows))
         if self.following:
             self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
@@ -151,6 +187,87 @@ class Scrollback(ScrollView, can_focus=True):
         self._rows[0], self._cut = EARLIER, True
         self._starts = [max(start - over, 0) for start in self._starts[count:]]
         return over
+
+    # ── from the journal
+
+    def _load_soon(self, load: Callable[[], None]) -> None:
+        """Once, when what scrolls has come to its place."""
+        if not self._asked_to_load:
+            self._asked_to_load = True
+            self.call_later(load)
+
+    def _load_earlier(self) -> None:
+        """Put what came before above the first row; what is in view stays where it is."""
+        self._asked_to_load = False
+        if self._read is None or self._rows[:1] != [EARLIER]:
+            return
+        below = len(self._rows) - self.scroll_offset.y
+        if self._past is None:  # the turn that has lost its beginning is loaded whole
+            start = self._whole_from()
+            self._past = PastBlocks(self._read, self.transcript.marks, sys.maxsize if start is None else start)
+            self._joined = start is not None
+            below += int(start is None)  # the row that says so
+        loaded = 0
+        while loaded < PIECE and self._past.begin:
+            loaded += self._count(self._past.earlier())
+        self._make_rows(0, below=self._let_go(below))
+
+    def _load_later(self) -> None:
+        """Put what came after below the last row, until the transcript follows on it."""
+        self._asked_to_load = False
+        past, marks = self._past, self.transcript.marks
+        if past is None or self._joined:
+            return
+        loaded = 0
+        while loaded < PIECE and not self._joined:
+            if (start := self._whole_from()) is not None and past.end >= start:
+                self._joined = True
+            elif past.end >= marks[-1]:
+                self.to_end()
+                return
+            else:
+                loaded += self._count(past.later())
+        self._make_rows(0, below=self._let_go(self._row_count(past) - self.scroll_offset.y))
+
+    def to_start(self) -> None:
+        """Go to the beginning of the session."""
+        if self._rows[:1] == [EARLIER] and self._read and len(self.transcript.marks) > 1:
+            self.move_to(0)
+            self._past, self._joined, self.following = PastBlocks(self._read, self.transcript.marks, 0), False, False
+            self._load_later()
+        self.move_to(0)
+
+    def _whole_from(self) -> int | None:
+        """The first turn or unit that the transcript has all of."""
+        place = bisect_right(self.transcript.marks, self.transcript.blocks[0].mark)
+        return self.transcript.marks[place] if place < len(self.transcript.marks) else None
+
+    def _count(self, blocks: list[Block]) -> int:
+        return sum(len(block.rows(self._laid_out)) + (block.spaced and not block.hidden) for block in blocks)
+
+    def _row_count(self, past: PastBlocks) -> int:
+        """How many rows there will be, with those that say that there are more."""
+        return self._count(self._shown_blocks()) + int(past.begin > 0) + int(not self._joined)
+
+    def _let_go(self, below: int) -> int:
+        """Let rows go that are far from the view; returns how many are below its top then."""
+        past, far = self._past, 2 * self.size.height
+        assert past
+        rows = self._row_count(past)
+        if rows <= MOST_BACK:
+            return below
+        if self._joined:
+            live = self._count(self.transcript.blocks[self._joint(past.end) :])
+            if below - live > far:
+                self._joined = False
+                rows, below = rows - live + 1, below - live + 1
+        while not self._joined and past.spans > 1 and rows > MOST_BACK and below - self._count(past.last) > far:
+            gone = self._count(past.drop_last())
+            rows, below = rows - gone, below - gone
+        while past.spans > int(not self._joined) and rows > MOST_BACK and rows - below - self._count(past.first) > far:
+            rows -= self._count(past.drop_first())
+        self._past = past if past.spans else None
+        return below
 
     def rebuild(self) -> None:
         """All rows anew, at the width there is now; what was at the top stays at the top."""
@@ -265,7 +382,7 @@ class Scrollback(ScrollView, can_focus=True):
 
     def toggle_all(self) -> None:
         """Open every fold, or close them if one is open."""
-        folds = [block for block in self.transcript.blocks if block.foldable]
+        folds = [block for block in self._blocks if block.foldable]
         any_open = any(not block.folded for block in folds)
         for block in folds:
             if block.folded != any_open:
@@ -305,6 +422,8 @@ class Scrollback(ScrollView, can_focus=True):
         return max(self.size.height - 1, 1)
 
     def scroll_by(self, rows: int) -> None:
+        if rows < 0 and not self.scroll_offset.y:
+            self._load_earlier()
         self.move_to(self.scroll_offset.y + rows)
 
     def move_to(self, y: int) -> None:
@@ -312,12 +431,22 @@ class Scrollback(ScrollView, can_focus=True):
 
     def to_end(self) -> None:
         self.following, self.behind = True, 0
+        if self._past:
+            self._past = None
+            self.rebuild()
         self.post_message(self.Followed(0))
         self.scroll_end(animate=False, immediate=True, x_axis=False, force=True)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
         at_end = new_value >= self.max_scroll_y - 0.5
+        if self._past and not self._joined and at_end:
+            self._load_soon(self._load_later)
+            at_end = False
+        elif self._past and at_end and new_value > old_value:
+            self.call_later(self.to_end)
+        elif new_value < 1 and new_value < old_value:
+            self._load_soon(self._load_earlier)
         if at_end and (not self.following or self.behind):
             self.behind = 0
             self.post_message(self.Followed(0))

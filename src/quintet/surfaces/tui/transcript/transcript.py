@@ -40,8 +40,10 @@ class _Reply:
 
 
 class Transcript:
-    def __init__(self) -> None:
+    def __init__(self, *, continues: bool = False) -> None:
         self.blocks: list[Block] = []
+        self.marks: list[int] = []  # the events at which a turn or a unit begins: there it can be cut in two
+        self._continues = continues  # something stands above it
         self.forgot = False  # what came first is not here any more
         self._changed: int | None = None
         self._replies: dict[str, _Reply] = {}
@@ -111,6 +113,8 @@ class Transcript:
     def _event(self, recorded: p.Recorded) -> None:
         recorded = self._without_repeats(recorded)
         event = recorded.event
+        if _begins(event):
+            self.marks.append(recorded.seq)
         match event:
             case p.TurnStarted():
                 self._turn.apply(event)
@@ -124,7 +128,7 @@ class Transcript:
             case p.CycleMoved(phase=CyclePhase.EXECUTING):
                 self._unit = []
                 self._describe(recorded)
-                self.blocks[-1].spaced = len(self.blocks) > 1
+                self.blocks[-1].spaced = self._continues or len(self.blocks) > 1
             case p.TaskVerified(passed=True):
                 self._join(self._unit)
                 self._describe(recorded)
@@ -259,7 +263,7 @@ class Transcript:
             joined = JoinedCallsBlock(
                 [block for block in self.blocks if isinstance(block, CallBlock) and block in calls]
             )
-            joined.spaced = self.blocks[there[0]].spaced
+            joined.spaced, joined.mark = self.blocks[there[0]].spaced, self.blocks[there[0]].mark
             self.blocks.insert(there[0], joined)
             self._touch(joined)
 
@@ -318,9 +322,11 @@ class Transcript:
         if self._greeting and isinstance(block, PromptBlock):
             self._step_aside()
         before = next((one for one in reversed(self.blocks) if not one.hidden), None)
-        block.spaced = before is not None and (block.spaced or isinstance(before, PromptBlock | AnswerBlock))
+        first = before is None and not self._continues
+        block.spaced = not first and (block.spaced or isinstance(before, PromptBlock | AnswerBlock))
         if isinstance(before, PromptBlock) and isinstance(block, LinesBlock):
             block.spaced = False
+        block.mark = self.marks[-1] if self.marks else 0
         self.blocks.append(block)
         self._touch(block)
 
@@ -338,3 +344,14 @@ class Transcript:
             if self.blocks[index] is block:
                 self._changed = index if self._changed is None else min(self._changed, index)
                 return
+
+
+def _begins(event: p.Event) -> bool:
+    """Whether a transcript can begin with this event and read as it does in its place."""
+    match event:
+        case p.TurnStarted():
+            return bool(event.submission)
+        case p.CycleMoved(phase=CyclePhase.EXECUTING):
+            return True
+        case _:
+            return False
