@@ -19,9 +19,9 @@ from quintet.adapters.models.http_model import HttpModel
 from quintet.adapters.models.responses import Responses
 from quintet.domain.base.errors import ModelBadResponse, ModelError
 from quintet.domain.base.redaction import forms
+from quintet.domain.models.reply_bounds import MOST_BYTES, MOST_CHARACTERS
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import Message, Request, Role
-from quintet.domain.turn.reply_bounds import MOST_BYTES, MOST_CHARACTERS
 from tests.adapters.model_server import MODEL, ModelServer, Reply
 
 KEY = "sk-very-secret-key"

@@ -24,6 +24,7 @@ from quintet.domain.base.errors import ModelAuthFailed, ModelBadResponse, ModelE
 from quintet.domain.base.half_characters import CharacterStream, whole_characters
 from quintet.domain.models.known import facts_of
 from quintet.domain.models.pictures import in_words
+from quintet.domain.models.reply_bounds import ReplyBounds
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import (
     CallPart,
@@ -36,7 +37,6 @@ from quintet.domain.turn.messages import (
     ThinkingPart,
     Usage,
 )
-from quintet.domain.turn.reply_bounds import ReplyBounds
 
 ERROR_BODY_SECONDS = 5.0
 LAST_CHUNK_SECONDS = 0.2  # after the terminal marker, for the end of the body, so that the connection can be kept

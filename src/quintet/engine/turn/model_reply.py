@@ -8,6 +8,7 @@ from typing import cast
 
 from quintet.domain.base.errors import ModelBadResponse
 from quintet.domain.journal.protocol import CallStreams, Signal, TextDelta, ThinkingDelta
+from quintet.domain.models.reply_bounds import ReplyBounds
 from quintet.domain.ports.ports import Model
 from quintet.domain.turn.messages import (
     CallBegunPart,
@@ -22,7 +23,6 @@ from quintet.domain.turn.messages import (
     ToolCall,
     Usage,
 )
-from quintet.domain.turn.reply_bounds import ReplyBounds
 
 
 class Reply:
