@@ -163,3 +163,13 @@ def test_a_room_that_dies_is_an_unknown_outcome_and_then_another(repo: Path) -> 
         assert (await run("echo on")).output == "on\n"
 
     in_a_kept_sandbox(repo, test)
+
+
+def test_a_command_that_ends_after_all_was_closed_leaves_no_sandbox_behind(repo: Path) -> None:
+    async def test(run: Run, processes: LocalProcesses) -> None:
+        await processes.close()
+        for _ in range(3):
+            await run("true", grant=Grant((Effect.EXECUTE,)))
+        assert not processes.kept_sandboxes._kept
+
+    in_a_kept_sandbox(repo, test)

@@ -29,6 +29,7 @@ class KeptSandboxes:
         self._kept: dict[SandboxPlan, KeptSandbox] = {}  # the one used last at the end
         self._left: list[KeptSandbox] = []  # taken down, and perhaps not gone yet
         self._seen: list[SandboxPlan] = []  # had by one command, the last one at the end
+        self._closed = False
 
     async def enter(self, launch: Launch, output: Output) -> KeptCommand | None:
         """The command, started in a kept sandbox; None if there is none for it now."""
@@ -46,7 +47,7 @@ class KeptSandboxes:
     def settle(self, launch: Launch, environment: Mapping[str, str]) -> None:
         """After a command that had a sandbox of its own: the second time, one is put up for the next."""
         plan = launch.keepable
-        if plan and plan in self._seen and plan not in self._kept:
+        if plan and plan in self._seen and plan not in self._kept and not self._closed:
             self._kept[plan] = KeptSandbox(plan, environment)
             if len(self._kept) > MOST_KEPT:
                 self._leave(next(iter(self._kept)))
@@ -63,6 +64,7 @@ class KeptSandboxes:
         return any(sandbox.free for sandbox in self._kept.values())
 
     async def close(self) -> None:
+        self._closed = True  # a command that is cut short may end after this
         for plan in list(self._kept):
             self._leave(plan)
         for sandbox in self._left:
