@@ -46,7 +46,7 @@ def test_an_answer_with_calls_and_a_diff(repo: Path, width: int) -> None:
         await person.type("rename words to tokens, everywhere it is used, and say what you did and why you did it so")
         await person.sees("return len(text.split())")
         await person.rests()
-        person.looks_like(f"answer-{width}")
+        await person.looks_like(f"answer-{width}")
 
     watch(repo, script, [READ], [EDIT], PAGE, size=(width, 36), axes=BUILD)
 
@@ -59,7 +59,7 @@ def test_a_question(repo: Path, width: int) -> None:
         await person.wait(lambda: person.question.has_focus, "focus")
         await person.sees("+ def tokens")
         await person.drawn()
-        person.looks_like(f"question-{width}")
+        await person.looks_like(f"question-{width}")
 
     watch(repo, script, [READ], [EDIT], "Renamed.", size=(width, 24))
 
@@ -68,7 +68,7 @@ def test_s3_8_3_a_critical_work_mode_keeps_its_words_on_a_narrow_screen(repo: Pa
     async def script(person: Person) -> None:
         await person.type("/mode repair --autonomous")
         await person.rests()
-        person.looks_like("repair-40")
+        await person.looks_like("repair-40")
 
     watch(repo, script, size=(40, 12))
 
@@ -77,7 +77,7 @@ def test_the_first_time_it_says_what_works_without_a_model(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.sees("No model is configured", "every key")
         await person.drawn()
-        person.looks_like("first-time")
+        await person.looks_like("first-time")
 
     found = ["OPENROUTER_API_KEY is set", "codex on PATH"]
     watch(repo, script, size=(80, 16), first_time=lambda: True, found=lambda: found)
@@ -98,7 +98,7 @@ def test_the_first_screen_helps_and_steps_aside_once_something_is_said(repo: Pat
         await person.sees("Begin", "Shift+Tab mode", "Alt+L", "rename words", "Alt+S", "what does tally do?")
         await person.drawn()
         assert "No model" not in person.text
-        person.looks_like(f"first-{width}")
+        await person.looks_like(f"first-{width}")
         await person.press("f6")
         await person.sees("smart → deep")
         assert "Begin" in person.text
@@ -155,7 +155,7 @@ def test_the_board(repo: Path) -> None:
         await person.press("f7")
         await person.sees("task-004", "q5-older")
         await person.drawn()
-        person.looks_like("board-100")
+        await person.looks_like("board-100")
         for theme in THEMES:
             person.ui.use_theme(theme)
             await person.settles()
@@ -179,7 +179,7 @@ def test_while_an_autonomous_run_goes(repo: Path) -> None:
             return "running 0 s" in person.text
 
         await person.wait(begun, "the first second")
-        person.looks_like("autonomous-80")
+        await person.looks_like("autonomous-80")
         model.go.set()
         await person.rests()
 
@@ -197,7 +197,7 @@ def test_reasoning_and_the_review_are_folded(repo: Path) -> None:
         await person.press("ctrl+o")
         await person.sees("▾ reasoning", "Analyze: the file counts words")
         await person.drawn()
-        person.looks_like("reasoning-80")
+        await person.looks_like("reasoning-80")
 
     axes = AxesChange(model_mode=ModelMode.DEEP)
     watch(repo, script, thought, size=(80, 16), axes=axes)
@@ -210,7 +210,7 @@ def test_every_theme_shows_the_same_words(repo: Path, theme: str) -> None:
         await person.type("what does it do?")
         await person.sees("Found")
         await person.rests()
-        person.looks_like("themes-80")
+        await person.looks_like("themes-80")
         styles = {
             segment.style.color.name if segment.style and segment.style.color else ""
             for strip in person.ui.screen._compositor.render_strips()

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -124,13 +125,20 @@ class Person:
     def status(self) -> str:
         return self.ui.query_one(StatusLine).render().plain
 
-    def looks_like(self, name: str) -> None:
-        """Compares the screen with the file of that name; QUINTET_SCREENS=write makes the files anew."""
+    async def looks_like(self, name: str) -> None:
+        """Until the screen is as in the file of that name; SCREENS=write makes the files anew.
+
+        But for the scrollbar: where it stands depends on what is above the view.
+        """
         path = SCREENS / f"{name}.txt"
-        shown = self.text.rstrip() + "\n"
         if os.environ.get("SCREENS") == "write":
-            path.write_text(shown)
-        assert shown == path.read_text()
+            path.write_text(self.text.rstrip() + "\n")
+        wanted = _without_scrollbar(path.read_text())
+        await self.wait(lambda: _without_scrollbar(self.text) == wanted, name)
+
+
+def _without_scrollbar(text: str) -> str:
+    return re.sub(r"[ ▁▂▃▄▅▆▇█]+$", "", text, flags=re.M).rstrip()
 
 
 def watch(
