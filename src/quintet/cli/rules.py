@@ -101,7 +101,9 @@ def rules_add(arguments: Namespace) -> int:
     if spec and spec.name == "mcp_tool" and arguments.verdict == "allow":
         effects = effects or spec.effects - READING
         if not names_both(tool, pattern):
-            raise UsageError("it must name server and tool, as in mcp_tool(github:list_issues)")
+            raise UsageError(
+                "it must name a server and its tools, as in mcp_tool(github:list_issues) or mcp_tool(github:*)"
+            )
     if arguments.verdict == "allow" and not effects:
         raise UsageError("an allow rule names what it lifts: --effects build,network")
     if never := effects & NEVER:

@@ -139,3 +139,11 @@ def test_a_strangers_schema_that_doubles_at_every_step_is_given_up() -> None:
 def test_the_names_an_object_takes_are_told_in_a_line() -> None:
     assert wanted({"properties": {"a": {}, "b": {}}, "required": ["b"]}) == "a?, b"
     assert wanted({"properties": {}}) == wanted({"properties": 3}) == wanted(None) == "nothing"
+
+
+def test_what_a_strangers_schema_has_a_default_for_may_be_left_out_though_it_is_required() -> None:
+    schema = {"type": "object", "properties": {"a": {"default": 1}, "b": {}}, "required": ["a", "b"]}
+    assert misfit({"b": 2}, schema, "x") == ""
+    assert misfit({"a": 2}, schema, "x") == "x.b is missing"
+    assert wanted(schema) == "a?, b"
+    assert flaw('{"b": 2}', schema) == "$.a is missing"

@@ -45,6 +45,8 @@ def test_servers_are_listed_without_being_started_and_without_their_secrets(serv
         "env": ["TOKEN"],
         "headers": [],
         "network": False,
+        "folders": [],
+        "write": [],
         "timeout": 60.0,
         "problem": "",
     }
@@ -112,7 +114,7 @@ def test_arguments_that_are_no_object_are_refused_before_anything_begins(servers
     assert servers.sessions() == []
 
 
-@pytest.mark.parametrize("rule", ["mcp_tool", "mcp_tool(ours:*)", "mcp_tool(*:echo)", "mcp_tool(ours)"])
+@pytest.mark.parametrize("rule", ["mcp_tool", "mcp_tool(*:*)", "mcp_tool(*:echo)", "mcp_tool(ours)"])
 def test_a_rule_that_does_not_name_server_and_tool_is_refused(servers: Program, rule: str) -> None:
     assert "mcp_tool(github:list_issues)" in servers.run("rules", "add", "allow", rule).clean(2).err
 

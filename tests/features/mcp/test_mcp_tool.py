@@ -185,6 +185,17 @@ def test_what_is_said_twice_is_shown_once(servers: Servers) -> None:
     assert servers.add() == 'three\n{\n  "n": 3\n}'
 
 
+def test_a_picture_is_not_said_again_in_letters(servers: Servers) -> None:
+    data = base64.b64encode(bytes(range(256)) * 4).decode()
+    image = {"type": "image", "data": data, "mimeType": "image/png"}
+    servers.answers(image, structuredContent={"content": [image]})
+    said = servers.add()
+    assert said.startswith("[image/png 1024 bytes: ") and len(said.splitlines()) == 1
+    servers.answers(text("done"), structuredContent={"thumbnail": data, "n": 3})
+    assert data not in servers.add()
+    assert f'"thumbnail": "({len(data)} characters of base64, left out)"' in servers.add()
+
+
 def test_a_long_answer_is_cut_in_its_middle_and_kept_whole(servers: Servers) -> None:
     servers.answers(text("a" * 50_000 + "end"))
     said = servers.add()

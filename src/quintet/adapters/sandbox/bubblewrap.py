@@ -65,7 +65,16 @@ class Bubblewrap(Containment):
         self._covers = SecretCovers(setup.root)
         self._laid = ActiveCovers(setup.root)
 
-    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: BeforeRun) -> Launch:
+    def contained(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        grant: Grant,
+        held: Sequence[str],
+        begun: BeforeRun,
+        *,
+        sealed_home: bool = False,
+    ) -> Launch:
         guarded = begun.guarded
         laid = MountList(self.setup.root, grant)
         outside = self._outside(grant)
@@ -88,6 +97,8 @@ class Bubblewrap(Containment):
         covers = self._covers.of(guarded.secrets, guarded.repositories)
         hidden = (*filter(os.path.lexists, self.setup.hidden()), *self._own_secrets())
         laid.covered((*covers.closed, *hidden), covers.empty)
+        if sealed_home and home() != "/" and not below(home(), self.setup.root):
+            words += ["--remount-ro", home()]
         words += ["--chdir", cwd, "--", *self.setup.script("sandbox_init.py"), NO_NETWORK]
         if grant.network and self.setup.networks:
             networks = ":".join(self.setup.networks)

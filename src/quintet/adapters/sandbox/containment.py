@@ -144,19 +144,33 @@ class Containment(ABC):
                 )
             return self._watch
 
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
-        """`held`, in what it may write outside the project, stays as it is and is not made. To be settled."""
+    def launch(
+        self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = (), *, sealed_home: bool = False
+    ) -> Launch:
+        """`held`, in what it may write outside the project, stays as it is and is not made. To be settled.
+
+        `sealed_home`: the empty home of the sandbox cannot be written, for a program that would think it lasts.
+        """
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the sandbox
             return Launch(tuple(argv), cwd)
         begun = self.watch.begin(grant, held, argv)
         try:
-            return self.contained(argv, cwd, grant, held, begun)
+            return self.contained(argv, cwd, grant, held, begun, sealed_home=sealed_home)
         except BaseException:
             self.settle(Launch((), cwd, watched=begun.watched, number=begun.number))
             raise
 
     @abstractmethod
-    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: BeforeRun) -> Launch:
+    def contained(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        grant: Grant,
+        held: Sequence[str],
+        begun: BeforeRun,
+        *,
+        sealed_home: bool = False,
+    ) -> Launch:
         """How the command is started in this kind of sandbox."""
 
     def settle(self, launch: Launch) -> list[str]:

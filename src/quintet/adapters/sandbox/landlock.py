@@ -33,7 +33,16 @@ DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "s
 class Landlock(Containment):
     kind = Sandbox.PARTIAL
 
-    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: BeforeRun) -> Launch:
+    def contained(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        grant: Grant,
+        held: Sequence[str],
+        begun: BeforeRun,
+        *,
+        sealed_home: bool = False,
+    ) -> Launch:
         setup = self.setup
         gits = [path for repository in begun.guarded.repositories for path in linked(repository, setup.root)]
         scratch, empty_home = setup.scratch("tmp"), setup.scratch("home")
@@ -68,11 +77,22 @@ class Uncontained(Containment):
 
     kind = Sandbox.NONE
 
-    def launch(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = ()) -> Launch:
+    def launch(
+        self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = (), *, sealed_home: bool = False
+    ) -> Launch:
         if not set(grant.effects) - READING:  # runs without approval, so no program of the project may run
             return Launch(tuple(argv), cwd, {"PATH": host_path()})
-        return super().launch(argv, cwd, grant, held)
+        return super().launch(argv, cwd, grant, held, sealed_home=sealed_home)
 
-    def contained(self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str], begun: BeforeRun) -> Launch:
+    def contained(
+        self,
+        argv: Sequence[str],
+        cwd: str,
+        grant: Grant,
+        held: Sequence[str],
+        begun: BeforeRun,
+        *,
+        sealed_home: bool = False,
+    ) -> Launch:
         words = self.setup.under_confine(self.setup.bounded(argv))
         return Launch(words, cwd, watched=begun.watched, number=begun.number, command=tuple(argv))

@@ -42,6 +42,7 @@ class _Root:
 
     def __init__(self, schema: Schema, steps: int = 0) -> None:
         self.schema = schema
+        self.lenient = bool(steps)  # a stranger's: what has a default may be left out, though it is called required
         self._left = steps  # 0 for any number
 
     def spend(self) -> None:
@@ -88,6 +89,7 @@ def wanted(schema: Any) -> str:
         return "nothing"
     required = schema.get("required")
     needed = {str(one) for one in required} if isinstance(required, list) else set()
+    needed -= {name for name, one in properties.items() if _has_default(one)}
     return ", ".join(f"{name}{'' if name in needed else '?'}" for name in properties)
 
 
@@ -166,10 +168,10 @@ def _flaws(value: Any, schema: Any, root: _Root, at: str) -> Iterator[str]:
 
 
 def _object_flaws(value: dict[str, Any], schema: Schema, root: _Root, at: str) -> Iterator[str]:
-    for name in schema.get("required", ()):
-        if name not in value:
-            yield f"{at}.{name} is missing"
     named = schema.get("properties", {})
+    for name in schema.get("required", ()):
+        if name not in value and not (root.lenient and _has_default(named.get(name))):
+            yield f"{at}.{name} is missing"
     others = True if "patternProperties" in schema else schema.get("additionalProperties", True)
     for name, one in value.items():
         if name in named:
@@ -178,6 +180,10 @@ def _object_flaws(value: dict[str, Any], schema: Schema, root: _Root, at: str) -
             yield f"{at}.{name}: not allowed.{did_you_mean(name, named)}".removesuffix(".")
         else:
             yield from _flaws(one, others, root, f"{at}.{name}")
+
+
+def _has_default(schema: Any) -> bool:
+    return isinstance(schema, dict) and "default" in schema
 
 
 def _size_flaws(size: int, schema: Schema, what: str, unit: str, at: str) -> Iterator[str]:

@@ -19,6 +19,7 @@ from quintet.domain.permission.effects import Effect, ordered
 from quintet.domain.permission.prefixes import begins_with
 
 ANY = "*"
+SERVER_TOOLS = "mcp_tool"
 _CALLS = "call_tool"  # another command of mcp_tool's does something else with the server, whatever tool it names
 _SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
 _EXACTLY = regex(r"\[[*?[]\]")  # a character of a pattern that stands for itself
@@ -103,9 +104,10 @@ def allowing(
 
 
 def names_both(tool: str, pattern: str) -> bool:
-    """Whether a rule for one tool names both halves of `server:tool`; one for anything does not."""
+    """Whether a rule for one tool names a server and which of its tools, be it all of them: `server:*`."""
     server, colon, name = pattern.partition(":")
-    return tool != ANY and bool(colon and server.strip("*?") and name.strip("*?"))
+    named = name if tool == SERVER_TOOLS else name.strip("*?")
+    return tool != ANY and bool(colon and server.strip("*?") and named)
 
 
 def exactly(text: str) -> str:

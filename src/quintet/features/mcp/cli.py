@@ -109,9 +109,18 @@ def mcp_doctor(arguments: Namespace) -> int:
     else:
         rows = [(one["name"], one["state"], visible(one["said"])) for one in found]
         say_table(rows, heading=("SERVER", "STATE", "WHAT IT SAYS"))
+        say([visible(line) for one in found for line in _kept(one)])
         places = locate(arguments.directory)
         say(["", f"sandbox  {make_terms(places, config.load(places).settings).sandbox}"])
     return 1 if any(one["state"] == "broken" for one in found) else 0
+
+
+def _kept(told: dict[str, Any]) -> list[str]:
+    """Where a program keeps what it writes, and what of its settings it cannot see."""
+    lines = [f"{told['name']} keeps its files in {told['home']}"] if told.get("home") else []
+    if concealed := told.get("hidden"):
+        lines.append(f"{told['name']} names what the sandbox hides from it: {', '.join(concealed)}")
+    return lines
 
 
 async def _looked(pool: McpPool, server: McpServer) -> dict[str, Any]:
@@ -124,6 +133,7 @@ async def _looked(pool: McpPool, server: McpServer) -> dict[str, Any]:
     except ToolFailed as error:
         return {**told, "said": " ".join(str(error).split()), "seconds": round(time.monotonic() - began, 2)}
     seconds = round(time.monotonic() - began, 2)
+    told |= {"home": pool.home(server), "hidden": pool.hidden(server)}
     has = f"{counted(len(offer.tools), 'tool')}, {counted(len(offer.resources), 'resource')}"
     said = f"{offer.about}: {has}, {seconds:g} s"
     counts = {"tools": len(offer.tools), "resources": len(offer.resources)}

@@ -2,7 +2,7 @@
 
 A server that ended is started again at the next use, and that is said; one that ends again and again is left alone. A
 call is never made twice: what became of one that was cut off is unknown. A program runs in the sandbox: the project to
-read, a cache of its own to write, a network if its settings say so.
+read, a cache and a home of its own to write, a network if its settings say so.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import structs
@@ -26,6 +26,7 @@ from quintet.domain.base.json_schema import misfit, wanted
 from quintet.domain.base.wording import counted, did_you_mean, few
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.turn.tool_spec import Touch
+from quintet.features.mcp.sandboxed import hidden, read_folders, start_hint, tool_homes, whole
 from quintet.features.mcp.values import OWN_SETTINGS, Forgotten, Lost, McpAnswer, McpOffer, McpServer, ServerRefused
 from quintet.package import load
 
@@ -43,7 +44,7 @@ Listing = Callable[[], tuple[list[McpServer], list[str]]]
 
 
 class McpPool:
-    """`listing` tells which servers there are now; `caches` is the folder of their caches.
+    """`listing` tells which servers there are now; `caches` is the folder of their caches, `kept` of their homes.
 
     `learn` is told the variables and headers of a server before it is started: it may say them again.
     """
@@ -55,8 +56,12 @@ class McpPool:
         root: str,
         caches: str,
         learn: Callable[[Mapping[str, str]], None] = lambda named: None,
+        kept: str = "",
+        private: Sequence[str] = (),
     ) -> None:
         self._learn = learn
+        self._kept = kept or os.path.join(caches, "homes")
+        self._private = private
         self._listing = listing
         self._containment = containment
         self._root = root
@@ -192,28 +197,56 @@ class McpPool:
         except ImportError:
             raise ToolFailed(f"MCP needs a package that is not installed: {install_line(REQUIREMENT)}") from None
         self._learn({**server.env, **server.headers})
-        hint = "" if server.url or server.network else " It has no network; `network = true` in its settings gives one."
         try:
             async with asyncio.timeout(server.timeout):
                 made: Connected = await connect(server, self._root, lambda: self._program(server))
         except TimeoutError:
             self._ends[server.name] += 1
-            raise ToolFailed(f"{server.name} did not get ready within {server.timeout:g} s.{hint}") from None
+            late = f"{server.name} did not get ready within {server.timeout:g} s."
+            raise ToolFailed(f"{late}{self._hint(server, '')}") from None
         except (Lost, ServerRefused) as error:
             self._ends[server.name] += 1
-            raise ToolFailed(f"{server.name} cannot be used: {error}".rstrip(".") + f".{hint}") from None
+            why = f"{server.name} cannot be used: {error}".rstrip(".")
+            raise ToolFailed(f"{why}.{self._hint(server, str(error))}") from None
         opened: Conversation = converse(made)
         return opened
 
-    async def _program(self, server: McpServer) -> Piped:
+    def home(self, server: McpServer) -> str:
+        """The folder that a server's program has for its home; empty where no sandbox gives it one."""
+        if server.url or self._containment.kind is Sandbox.NONE:
+            return ""
+        return os.path.join(self._kept, self._whose(server), server.name)
+
+    def hidden(self, server: McpServer) -> list[str]:
+        """What its settings name that the sandbox hides from it."""
+        if server.url or self._containment.kind is not Sandbox.BWRAP:
+            return []
+        shown = (*read_folders(server, self._root, self._private), *map(whole, server.write), self.home(server))
+        return hidden(server, self._root, (*shown, self._caches))
+
+    def _hint(self, server: McpServer, said: str) -> str:
+        return "" if server.url else start_hint(server, self.hidden(server), said)
+
+    def _whose(self, server: McpServer) -> str:
         # A server of a project is never run from what another one of the same name has put there.
-        whose = YOURS if server.origin == OWN_SETTINGS else key_of(self._root)
-        cache = os.path.join(self._caches, whose, server.name)
-        private_folder(cache)
-        grant = Grant((Effect.READ, Effect.EXECUTE), write_roots=(cache,), network=server.network)
-        launch = await asyncio.to_thread(self._containment.launch, server.command, self._root, grant)
+        return YOURS if server.origin == OWN_SETTINGS else key_of(self._root)
+
+    async def _program(self, server: McpServer) -> Piped:
+        cache, home = os.path.join(self._caches, self._whose(server), server.name), self.home(server)
+        for folder in filter(None, (cache, home)):
+            private_folder(folder)
+        grant = Grant(
+            (Effect.READ, Effect.EXECUTE),
+            write_roots=(cache, *filter(None, (home,)), *map(whole, server.write)),
+            network=server.network,
+            read_roots=read_folders(server, self._root, self._private),
+        )
+        argv = (os.path.expanduser(server.command[0]), *server.command[1:])
+        launch = await asyncio.to_thread(self._containment.launch, argv, self._root, grant, sealed_home=True)
         own = {"XDG_CACHE_HOME": cache, "npm_config_cache": f"{cache}/npm", "UV_CACHE_DIR": f"{cache}/uv"}
         around = child_environment() if self._containment.kind is Sandbox.BWRAP else own_environment()
+        if home:
+            own |= {"HOME": home, **tool_homes()}
         environment = {**around, **launch.variables, **own, **server.env}
         return await Piped.start(launch.argv, cwd=launch.cwd, environment=environment)
 

@@ -7,7 +7,7 @@ user's unless the user's settings name it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,6 +16,7 @@ from quintet.adapters.settings.mcp_servers import FILE, VARIABLE, McpEntry
 from quintet.adapters.settings.trust import read_own, server_entries, server_piece, written
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.trusted_content import Trust
+from quintet.features.mcp.sandboxed import refused_folder
 from quintet.features.mcp.settings import McpServerSettings
 from quintet.features.mcp.values import OWN_SETTINGS, McpServer
 
@@ -35,16 +36,19 @@ def servers(
     *,
     theirs: Collection[str] = (),
     refuses: Fills = lambda server, variable: "",
+    private: Sequence[str] = (),
 ) -> tuple[list[McpServer], list[str]]:
     """Every server, the user's own first, and what is wrong with the project's file.
 
     `theirs` are those of `own` that the project's settings name. `refuses` is asked about each variable that a file of
-    the project's wants.
+    the project's wants. `private` is what no folder that a server is given may hold.
     """
     found = {}
     for name, given in own.items():
         origin = PROJECT_SETTINGS if name in theirs else OWN_SETTINGS
-        found[name] = _made(name, origin, _entry(given), variables, refuses if name in theirs else None)
+        made = _made(name, origin, _entry(given), variables, refuses if name in theirs else None)
+        problem = made.problem or refused_folder((*given.folders, *given.write), root, private)
+        found[name] = msgspec.structs.replace(made, folders=given.folders, write=given.write, problem=problem)
     brought, notes = _of_project(root, trust)
     for name, entry in brought.items():
         if name in found:
@@ -149,6 +153,8 @@ def as_told(server: McpServer) -> dict[str, Any]:
         "env": list(server.env),
         "headers": list(server.headers),
         "network": server.network or server.transport == "http",
+        "folders": list(server.folders),
+        "write": list(server.write),
         "timeout": server.timeout,
         "problem": server.problem,
     }

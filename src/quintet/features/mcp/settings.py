@@ -19,6 +19,8 @@ class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
         dict[str, str], setting("its variables beside the usual ones; ${NAME} takes one of yours", TRUSTED)
     ] = field(default_factory=dict)
     network: Annotated[bool, setting("whether that program has a network", TRUSTED)] = False
+    folders: Annotated[tuple[str, ...], setting("folders outside the project that that program may read", OWN)] = ()
+    write: Annotated[tuple[str, ...], setting("folders outside the project that it may also write", OWN)] = ()
     url: Annotated[str, setting("address of a server that speaks streamable HTTP", TRUSTED)] = ""
     headers: Annotated[
         dict[str, str], setting("headers of each request to it; ${NAME} takes a variable of yours", TRUSTED)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import mimetypes
-import os
-import time
 from typing import TYPE_CHECKING, Any, Literal
 
 from quintet.domain.base import wire_json
@@ -15,20 +12,15 @@ from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.known_addresses import TEMPLATE
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.turn.messages import KeptImage
-from quintet.domain.turn.tool_spec import CallStatus, Outward, ToolResult, Touch
-from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpTool
+from quintet.domain.turn.tool_spec import Outward, ToolResult, Touch
+from quintet.features.mcp.answers import MOST_CHARACTERS, answered
+from quintet.features.mcp.values import McpOffer, McpTool
 from quintet.tools.declare import tool
-from quintet.tools.files import kept
-from quintet.tools.images import kept_image
 
 if TYPE_CHECKING:
     from quintet.features.mcp.pool import McpPool
 
-MOST_CHARACTERS = 30_000
 MOST_DESCRIBED = 300  # of one tool or resource in a list
-MOST_FILES = 20  # that one answer may leave
-MOST_IMAGES = 4  # of those, that the model is shown
 HOW_TO_ADD = "add one to your settings: [mcp.servers.NAME] with command and args, or url"
 
 
@@ -71,10 +63,10 @@ async def mcp_tool(
     if command == "read_resource":
         if not resource_uri:
             raise ToolFailed("resource_uri: which one? list_tools shows them")
-        return _answer(bench, server, await servers.read(server, resource_uri))
+        return answered(bench, server, await servers.read(server, resource_uri))
     if not tool_name:
         raise ToolFailed("tool_name: which one? list_tools shows them")
-    return _answer(bench, server, await servers.call(server, tool_name, _arguments(tool_args), bench.progress))
+    return answered(bench, server, await servers.call(server, tool_name, _arguments(tool_args), bench.progress))
 
 
 def _arguments(given: dict[str, Any] | str | None) -> dict[str, Any]:
@@ -127,56 +119,6 @@ def _signature(one: McpTool) -> str:
     """name(needed, optional?): enough to choose by; list_tools with tool_name shows the rest."""
     names = wanted(one.schema)
     return f"{one.name}({'' if names == 'nothing' else _cut(names)})"
-
-
-def _answer(bench: Workbench, server: str, answer: McpAnswer) -> ToolResult:
-    pieces, files = [], 0
-    images: list[KeptImage] = []
-    for part in answer.parts:
-        if part.data:
-            files += 1
-            if len(images) < MOST_IMAGES and (image := kept_image(bench, part.data)):
-                images.append(image)
-            pieces.append(_file(bench, server, part, files) if files <= MOST_FILES else "(one more file, not kept)")
-        elif part.uri:
-            pieces.append(f"[{part.uri}{f' {part.mime}' if part.mime else ''}]\n{part.text}".rstrip())
-        else:
-            pieces.append(part.text)
-    if answer.structured is not None and not _says(answer.parts, answer.structured):
-        pieces.append(json.dumps(answer.structured, indent=2, ensure_ascii=False))
-    pieces += [f"({note})" for note in answer.notes]
-    text = "\n".join(pieces) or "(nothing)"
-    if len(text) > MOST_CHARACTERS:
-        whole = kept(bench, f"{time.time_ns()}-{server}.txt", text)
-        half = MOST_CHARACTERS // 2
-        text = f"{text[:half]}\n… {len(text) - 2 * half} characters left out; the whole is in {whole} …\n{text[-half:]}"
-    status = CallStatus.ERROR if answer.failed else CallStatus.OK
-    summary = "failed" if answer.failed else counted(len(text.splitlines()), "line")
-    left = f", {counted(files, 'file')}" if files else ""
-    return ToolResult(text, status, summary=summary + left, images=tuple(images))
-
-
-def _says(parts: tuple[McpPart, ...], structured: Any) -> bool:
-    """Whether a text says the same: servers give both, for clients that know only one."""
-    for part in parts:
-        try:
-            said = wire_json.decode(part.text)
-        except ValueError:  # no JSON, or nested without an end
-            said = part.text
-        if structured in (said, part.text, {"result": said}, {"result": part.text}):
-            return True
-    return False
-
-
-def _file(bench: Workbench, server: str, part: McpPart, number: int) -> str:
-    """The data of a part kept in a file, and where."""
-    ending = mimetypes.guess_extension(part.mime.partition(";")[0].strip()) or ".bin"
-    os.makedirs(bench.outputs, mode=0o700, exist_ok=True)
-    path = f"{bench.outputs}/{time.time_ns()}-{server}-{number}{ending}"
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
-        file.write(part.data)
-    about = " ".join(filter(None, (part.mime, part.uri, f"{len(part.data)} bytes")))
-    return f"[{about}: {path}]"
 
 
 def _cut(text: str, most: int = MOST_DESCRIBED) -> str:

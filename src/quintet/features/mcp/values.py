@@ -21,6 +21,8 @@ class McpServer(Struct, frozen=True):
     network: bool = False  # whether the program has one
     timeout: float = 60.0  # seconds without a sign of life
     problem: str = ""  # why it cannot be used; empty if it can
+    folders: tuple[str, ...] = ()  # outside the project that the program may read
+    write: tuple[str, ...] = ()  # and write
 
     @property
     def transport(self) -> Literal["stdio", "http"]:

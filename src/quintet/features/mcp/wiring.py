@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from quintet.adapters.files.paths import Places, cache_folder
+from quintet.adapters.files.paths import Places, cache_folder, own_paths, state_folder
 from quintet.adapters.processes.python_environment import package_part
 from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.secrets.vault import Vault
@@ -39,6 +39,8 @@ def make_mcp(
         places.root,
         os.path.join(cache_folder(), "mcp"),
         learn,
+        kept=os.path.join(state_folder(), "mcp"),
+        private=own_paths(places),
     )
 
 
@@ -52,6 +54,7 @@ def _listed(
         os.environ,
         theirs=_brought(loaded, places),
         refuses=lambda server, variable: _refuses(loaded, redacted, server, variable),
+        private=own_paths(places),
     )
 
 
