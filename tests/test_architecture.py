@@ -150,7 +150,6 @@ LATE_IMPORTS = {
     "domain/edits/edit.py": "difflib, for text that is not there at all",
     "engine/commands/table.py": "the door of the slash commands",
     "engine/session/input_runner.py": "for a cycle, or the run of an agent",
-    "engine/turn/gatekeeper.py": "for a call that asks",
     "engine/turn/toolbox.py": "for a shell line",
     "surfaces/tui/keys.py": "dialogs, when the first one opens",
     "surfaces/tui/transcript/highlight.py": "Pygments, at the first code that is shown",

@@ -43,13 +43,13 @@ def asking(repo: Path, step: list[Any], script: Any, axes: AxesChange = CHAT, **
 @pytest.mark.parametrize("axes", [CHAT, MANUAL], ids=["one call", "a step in manual"])
 def test_a_file_changed_while_the_question_stands_voids_the_yes(repo: Path, axes: AxesChange) -> None:
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
-        assert asked.detail[-1] == "+ new"
+        assert asked.detail[-2:] == ("  1  one", "+ 2  new")
         path.write_text("one\nfrom outside\n")
         await answered(driver, asked, "y")
         again = await driver.until_type(p.QuestionAsked)
         assert again.digest != asked.digest
         assert again.detail[0] == "Again      what it would change was changed while the question stood"
-        assert again.detail[-2:] == ("- from outside", "+ new")
+        assert again.detail[-2:] == ("- 2  from outside", "+ 2  new")
         assert path.read_text() == "one\nfrom outside\n"
         await answered(driver, again, "y")
         assert (await driver.until_type(p.TurnFinished)).status == "done"

@@ -57,7 +57,7 @@ def test_a_question(repo: Path, width: int) -> None:
         await person.type("rename it")
         await person.asked()
         await person.wait(lambda: person.question.has_focus, "focus")
-        await person.sees("+ def tokens")
+        await person.sees("+ 1  def tokens")
         await person.drawn()
         await person.looks_like(f"question-{width}")
 

@@ -43,6 +43,11 @@ def file_diff(path: str, before: str, after: str, most: int) -> FileDiff:
     return FileDiff("\n".join(shown), added, removed, left_out)
 
 
+def unified(path: str, old: Sequence[str], new: Sequence[str]) -> Iterator[str]:
+    """The lines of the diff, all of them and whole."""
+    return _unified(path, old, new, _steps(old, new))
+
+
 def _steps(old: Sequence[str], new: Sequence[str]) -> list[Opcode]:
     """How the old lines become the new ones, as difflib says it."""
     shorter = min(len(old), len(new))

@@ -54,5 +54,5 @@ def _rows(diff: str) -> list[_Row]:
 def _shown(rows: list[_Row]) -> list[str]:
     width = len(str(max((number for _, number, _ in rows), default=0)))
     return [
-        f"{sign} {number or '':>{width}}  {text}".rstrip() if sign else text.rstrip() for sign, number, text in rows
+        f"{sign} {number or '':>{width}}  {text}".rstrip(" ") if sign else text.rstrip() for sign, number, text in rows
     ]

@@ -7,9 +7,8 @@ was asked at: tightening them, or a change of the file it is about, voids it, an
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
 from msgspec import UNSET, structs
 
@@ -18,6 +17,7 @@ from quintet.domain.base.safe_text import brief
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
+from quintet.domain.edits.preview import preview
 from quintet.domain.journal.protocol import (
     CallDecided,
     Choice,
@@ -57,14 +57,8 @@ from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn.toolbox import Prepared, deletes_only
 
-if TYPE_CHECKING:
-    from quintet.domain.edits.edit import Change
-
 BUSY_SHELL = "a background shell runs and could change files at any moment, so what is deleted could be lost"
-PREVIEW_LINES = 20  # of a change that is asked about
-PREVIEW_COLUMNS = 200  # of an argument for a server's tool
 ASKED_COLUMNS = 200  # of a line in the question itself; a longer one is whole at the end of its details
-COMPARED_LINES = 2000  # of longer texts all lines are shown, out and in
 
 
 # Keeps what a call deletes, and says why it could not, or nothing: the call, the paths, and what else it writes; None
@@ -310,21 +304,11 @@ class Gatekeeper:
         return said
 
     def _preview(self, prepared: Prepared) -> list[str]:
-        """What an edit would change, as the first lines of a diff; what a server's tool would be told."""
-        values, touch = prepared.arguments, prepared.touch
-        if "tool_args" in values:
-            return _first_lines(_json_lines(values["tool_args"] or {}))
-        old, new = str(values.get("old_string", "")), str(values.get("new_string", values.get("content", "")))
-        if touch.lines:
+        """What an edit would change, every line of it; what a server's tool would be told."""
+        if prepared.touch.lines:
             return []
-        if values.get("patch"):
-            return _first_lines(str(values["patch"]).splitlines())
-        if edits := cast("tuple[Change, ...]", values.get("edits") or ()):
-            pairs = [(edit.old_string.splitlines(), edit.new_string.splitlines()) for edit in edits]
-            return _first_lines([line for pair in pairs for line in _difference(*pair)])
-        if "content" in values and touch.writes:
-            old = self._core.turn.toolbox.content(touch.writes[0])
-        return _first_lines(_difference(old.splitlines(), new.splitlines()))
+        path = prepared.touch.writes[0] if prepared.touch.writes else ""
+        return preview(prepared.arguments, path, self._core.turn.toolbox.content)
 
     def _decided(self, prepared: Prepared) -> CallDecided:
         return CallDecided(
@@ -420,25 +404,6 @@ def _cut(about: str) -> str:
     if first == about and len(about) <= ASKED_COLUMNS:
         return about
     return f"{first[:ASKED_COLUMNS].rstrip()} … ({len(about)} characters, whole below)"
-
-
-def _first_lines(lines: list[str]) -> list[str]:
-    more = [f"… {len(lines) - PREVIEW_LINES} more lines"] if len(lines) > PREVIEW_LINES else []
-    return lines[:PREVIEW_LINES] + more
-
-
-def _json_lines(value: object) -> list[str]:
-    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
-    return [line[:PREVIEW_COLUMNS] for line in text.splitlines()]
-
-
-def _difference(old: list[str], new: list[str]) -> list[str]:
-    if len(old) + len(new) > COMPARED_LINES:
-        return [*(f"- {line}" for line in old), *(f"+ {line}" for line in new)]
-    from difflib import unified_diff  # not for every start
-
-    body = list(unified_diff(old, new, n=0, lineterm=""))[2:]
-    return [f"{line[0]} {line[1:]}" for line in body if line[0] in "-+"]
 
 
 def _told(prepared: Prepared) -> dict[str, Any]:

@@ -372,24 +372,32 @@ class KeyedUi(App[int]):
             self.query_one(StatusLine).say("nothing to copy yet")
 
     def do_line_up(self) -> None:
-        self.query_one(Scrollback).scroll_by(-1)
+        self._scroll_by(lambda view: -1)
 
     def do_line_down(self) -> None:
-        self.query_one(Scrollback).scroll_by(1)
+        self._scroll_by(lambda view: 1)
 
     def do_page_up(self) -> None:
-        view = self.query_one(Scrollback)
-        view.scroll_by(-view.page)
+        self._scroll_by(lambda view: -view.page)
 
     def do_page_down(self) -> None:
-        view = self.query_one(Scrollback)
-        view.scroll_by(view.page)
+        self._scroll_by(lambda view: view.page)
+
+    def _scroll_by(self, rows: Callable[[Scrollback | QuestionPanel], int]) -> None:
+        """The details of a question, where they are open and have the focus; else the transcript."""
+        view, panel = self.query_one(Scrollback), self.query_one(QuestionPanel)
+        if panel.scrolls:
+            panel.scroll_details(rows(panel))
+        else:
+            view.scroll_by(rows(view))
 
     def do_first_line(self) -> None:
-        self.query_one(Scrollback).to_start()
+        panel = self.query_one(QuestionPanel)
+        panel.action_edge(False) if panel.scrolls else self.query_one(Scrollback).to_start()
 
     def do_last_line(self) -> None:
-        self.query_one(Scrollback).to_end()
+        panel = self.query_one(QuestionPanel)
+        panel.action_edge(True) if panel.scrolls else self.query_one(Scrollback).to_end()
 
     # ── what these methods use
 

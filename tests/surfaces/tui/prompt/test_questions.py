@@ -245,3 +245,82 @@ def test_details_are_offered_where_there_are_some(repo: Path) -> None:
         await person.sees("[d] fewer details")
 
     watch(repo, script)
+
+
+def in_panel(person: Person) -> list[str]:
+    """The rows of the question, without its border."""
+    return [line[1:-1].strip() for line in person.text.split("\n") if line.startswith("│") and line.endswith("│")]
+
+
+def test_every_line_of_a_long_change_can_be_read_before_it_is_approved(repo: Path) -> None:
+    content = "".join(f"line {number}\n" for number in range(1, 301))
+
+    async def script(person: Person) -> None:
+        await person.type("write it")
+        await person.asked()
+        await person.sees("more lines · [d] shows them")
+        shown = [row for row in in_panel(person) if row.startswith("+ ")]
+        assert f"… {300 - len(shown)} more lines · [d] shows them" in in_panel(person)
+        assert len(shown) >= 10, "as much as there is room for"
+        await person.press("d")
+        await person.sees("rows 1–")
+        read: list[str] = []
+        while not any("Arguments" in row for row in read):
+            read += [row for row in in_panel(person) if row not in read]
+            await person.press("pagedown")
+        assert [row for row in read if row.startswith("+ ")] == [f"+ {n:>3}  line {n}" for n in range(1, 301)]
+        await person.press("home")
+        await person.sees("rows 1–", "Reason")
+        await person.press("end")
+        await person.sees("[y] yes")
+        assert "line 300" in person.text and "Reason" not in person.text
+        await person.press("up")
+        await person.press("y")
+        await person.rests()
+        assert (repo / "new.txt").read_text() == content
+
+    watch(repo, script, [call("Write", file_path="new.txt", content=content)], "Written.", size=(90, 40))
+
+
+def test_the_end_of_a_command_without_line_ends_can_be_read(repo: Path) -> None:
+    command = "make-believe " + " ".join(f"--flag-{number}" for number in range(2000)) + " --last"
+
+    async def script(person: Person) -> None:
+        await person.type("/mode build --permission-profile restricted")
+        await person.type("do it")
+        await person.asked()
+        await person.sees("… the rest of this line · [d] shows it")
+        await person.press("d", "end")
+        await person.sees("--last")
+        await person.press("n")
+        await person.rests()
+
+    watch(repo, script, [call("bash", command=command)], "Not.", size=(80, 24))
+
+
+def test_no_space_of_what_is_asked_about_is_lost(repo: Path) -> None:
+    command = "make-believe 'a   b'" + " " * 90 + "'c    d'"
+
+    async def script(person: Person) -> None:
+        await person.type("/mode build --permission-profile restricted")
+        await person.type("do it")
+        await person.asked()
+        await person.press("d", "end")
+        await person.sees("Arguments")
+        rows = in_panel_exactly(person)
+        start = next(at for at, row in enumerate(rows) if row.startswith("Arguments"))
+        end = next(at for at, row in enumerate(rows) if row.startswith(("[y]", "rows ")))
+        text = "".join(row[11:].ljust(rows_width(person) - 11) for row in rows[start:end])
+        assert command in text
+        await person.press("n")
+        await person.rests()
+
+    watch(repo, script, [call("bash", command=command)], "Not.", size=(80, 40))
+
+
+def in_panel_exactly(person: Person) -> list[str]:
+    return [line[2:-2] for line in person.text.split("\n") if line.startswith("│") and line.endswith("│")]
+
+
+def rows_width(person: Person) -> int:
+    return person.question.content_size.width

@@ -1,8 +1,9 @@
 """The question that a session waits for, between transcript and prompt: what is asked, why, and the choices.
 
 It shows whatever choices a question has. An approval also shows what the gate decided on, takes a no with a reason, and
-unfolds its details. A key that has no meaning here belongs to the prompt, and so do the keys that follow it at once and
-those pressed while the panel was appearing: none of them counts as an answer.
+unfolds its details: all of what is asked about, to be scrolled to its end. A key that has no meaning here belongs to
+the prompt, and so do the keys that follow it at once and those pressed while the panel was appearing: none of them
+counts as an answer.
 """
 
 from __future__ import annotations
@@ -21,15 +22,24 @@ from textual.message import Message
 from textual.widgets import Input, Static
 
 from quintet.domain.base.safe_text import exactly
+from quintet.domain.base.wording import counted
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission.answers import ALWAYS, FEEDBACK, LASTING, NO, TURNING
 from quintet.domain.permission.effects import Effect
-from quintet.domain.permission.question import labelled, split_detail
+from quintet.domain.permission.question import WIDTH, split_detail
 from quintet.surfaces.tui.chrome.themes import style
-from quintet.surfaces.tui.transcript.rows import Row, Span, clean, side_by_side, wrap
+from quintet.surfaces.tui.transcript.rows import (
+    MOST_CHARACTERS,
+    Row,
+    Span,
+    clean,
+    fitted,
+    side_by_side,
+    wrap,
+    wrap_anywhere,
+)
 
 GUARD_SECONDS = 0.4
-FEW_LINES = 8  # of detail, until more are wanted
 BORDERS = 2
 HEAD_ROWS = 2  # of the screen, above what shares it; the style says 70% of the rest
 LEFT_OUT = ("Dials", "Always", "Session")  # in this order, where there is no room: header and choices say it too
@@ -38,19 +48,27 @@ MOST_OWN_ROWS = 3  # of one line of Quintet's own, which may quote a model
 CHOSEN_FIRST = (LASTING | TURNING) - {ALWAYS}  # a key chooses, Enter takes: what lasts is not to begin a typed word
 _NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.PUBLISH})
 _DIFF = {"+ ": "success", "- ": "error"}
-_LABEL = re.compile(r"[+-] |\S+( \S+)?  +")  # the later rows of a long line are indented by it
+_LABEL = re.compile(r"[+ -] +\d+  |[+-] |\S+( \S+)?  +")  # the later rows of a long line are indented by it
+_GAP = "  "
+MOST_BY_WORDS = 4_000  # characters of a line that is broken between words
+WHEEL_ROWS = 3
+PIECE = MOST_CHARACTERS
 
 
 class QuestionPanel(Vertical, can_focus=True):
     DEFAULT_CSS = """
     QuestionPanel { height: auto; max-height: 70%; border: round $warning; padding: 0 1; display: none; }
     QuestionPanel:focus-within, QuestionPanel:focus { border: round $accent; }
-    QuestionPanel > #detail { height: auto; max-height: 24; overflow-y: auto; }
+    QuestionPanel > #detail { height: auto; }
     QuestionPanel > Input { display: none; border: none; height: 1; padding: 0; background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,up", "choose(-1)", show=False),
-        Binding("right,down", "choose(1)", show=False),
+        Binding("left", "choose(-1)", show=False),
+        Binding("right", "choose(1)", show=False),
+        Binding("up", "line(-1)", show=False),
+        Binding("down", "line(1)", show=False),
+        Binding("home", "edge(False)", show=False),
+        Binding("end", "edge(True)", show=False),
         Binding("enter", "take", show=False),
     ]
 
@@ -68,6 +86,8 @@ class QuestionPanel(Vertical, can_focus=True):
         self._decided: Sequence[p.CallDecided] = ()
         self._whole = False
         self._more = True  # whether there are details that are not in view
+        self._all: tuple[int, list[Row]] = (0, [])  # for a width, the rows of all details
+        self._top = self._page = 0  # the first row of them that is in view, and how many are
         self._chosen = -1  # none, so that Enter alone answers nothing
         self._since = 0.0
 
@@ -79,6 +99,7 @@ class QuestionPanel(Vertical, can_focus=True):
     def ask(self, asked: p.QuestionAsked, decided: Sequence[p.CallDecided]) -> None:
         self.asked, self._decided = asked, decided
         self._whole, self._chosen, self._since = False, -1, time.monotonic()
+        self._all, self._top = (0, []), 0
         self.query_one(Input).display = False
         self._show(True)
         self.draw()
@@ -101,52 +122,94 @@ class QuestionPanel(Vertical, can_focus=True):
         if self.asked is None:
             return
         self.border_title = Text(clean(exactly(self.asked.text.partition("\n")[0])), style(self.theme_name, "bold"))
-        own, rest = self._lines()
         width = max(self.content_size.width, 1)
         self._more = True
         choices = self._choices(width)
         most = max((self.screen.size.height - HEAD_ROWS) * 7 // 10 - len(choices) - BORDERS, LEAST_ROWS)
-        rows = self._own_rows(own, width, most - LEAST_ROWS - 1)
-        cut = rows != [row for line in own for row in wrapped(line, width)]
-        least = LEAST_ROWS if len(rows) + LEAST_ROWS < most else 1
-        room, hidden = max(min(FEW_LINES, most - 1) - len(rows), least), 0
-        for number, line in enumerate(rest):
-            made = self._rows(line, width, room)
-            cut = cut or made != wrapped(line, width)
-            if not self._whole and room < len(made):
-                hidden = len(rest) - number
-                break
-            rows += made
-            room -= len(made)
-        if hidden:
-            more = "[d] shows them" if self._approval else "Space shows them"
-            rows.append(((f"… {hidden} more lines · {more}", "dim"),))
-        self._more = self._whole or cut or hidden > 0 or bool(self._decided)
-        if not self._more:
-            choices = self._choices(width)
+        if self._whole:
+            rows = self._window(width, most)
+        else:
+            rows = self._folded(width, most)
+            if not self._more:
+                choices = self._choices(width)
         detail = self.query_one("#detail", Static)
         detail.display = bool(rows)
-        detail.styles.max_height = most  # so that the choices stay visible
         detail.update(self._text(rows))
         self.query_one("#choices", Static).update(self._text(choices))
 
+    def _folded(self, width: int, most: int) -> list[Row]:
+        """As much as there is room for, and how much is left out; the choices stay visible."""
+        own, rest = self._lines()
+        rows = self._own_rows(own, width, most - LEAST_ROWS - 1)
+        cut = rows != [row for line in own for row in wrapped(line, width)]
+        room = max(most - len(rows), LEAST_ROWS)
+        written: list[Row] = []
+        ends: list[int] = []  # of each line, the row behind it
+        for text, role in rest:
+            written += wrapped((text[: (room + 1) * width], role), width)  # a row takes `width` characters at most
+            ends.append(len(written))
+            if ends[-1] > room:
+                break
+        if ends and (len(ends) < len(rest) or ends[-1] > room):
+            whole = sum(end < room for end in ends)  # one row counts the others
+            begun = ([0, *ends])[whole] < room - 1
+            written = [*written[: room - 1], ((self._left_out(len(rest) - whole, begun), "dim"),)]
+            cut = True
+        self._more = cut or bool(self._decided)
+        return [*rows, *written]
+
+    def _left_out(self, hidden: int, begun: bool) -> str:
+        more = "[d]" if self._approval else "Space"
+        if begun and hidden == 1:
+            return f"… the rest of this line · {more} shows it"
+        return f"… {counted(hidden, 'more line')} · {more} shows {'it' if hidden == 1 else 'them'}"
+
+    def _window(self, width: int, most: int) -> list[Row]:
+        """The part of all details that is in view, and where it is."""
+        if self._all[0] != width:
+            own, rest = self._lines()
+            self._all = width, [row for line in (*own, *rest) for row in wrapped(line, width)]
+        rows = self._all[1]
+        if len(rows) <= most:
+            self._top, self._page = 0, len(rows)
+            return rows
+        self._page = max(most - 1, 1)
+        self._top = max(0, min(self._top, len(rows) - self._page))
+        last = self._top + self._page
+        place = f"rows {self._top + 1}–{last} of {len(rows)} · ↑ ↓ PageUp PageDown Home End"
+        return [*rows[self._top : last], ((fitted(place, width), "dim"),)]
+
+    @property
+    def scrolls(self) -> bool:
+        """Whether there is more than is in view, and the keys that scroll are for it."""
+        inside = self.has_focus or self.query_one(Input).has_focus
+        return self.asked is not None and self._whole and inside and self._page < len(self._all[1])
+
+    def scroll_details(self, by: int) -> None:
+        self._top += by
+        self.draw()
+
+    @property
+    def page(self) -> int:
+        return max(self._page - 1, 1)
+
     def _own_rows(self, own: list[tuple[str, str]], width: int, most: int) -> list[Row]:
-        """What Quintet says of it; on a small screen without what stands elsewhere too, until all is wanted."""
+        """What Quintet says of it; on a small screen without what stands elsewhere too."""
         for label in (None, *LEFT_OUT):
-            own = [line for line in own if self._whole or label is None or not line[0].startswith(f"{label} ")]
+            own = [line for line in own if label is None or not line[0].startswith(f"{label} ")]
             rows = [row for line in own for row in self._rows(line, width, MOST_OWN_ROWS)]
             if len(rows) <= most:
                 break
         return rows
 
     def _rows(self, line: tuple[str, str], width: int, most: int) -> list[Row]:
-        """A line as rows, the later ones behind its label; until all is wanted, not more than `most` of them."""
+        """A line of Quintet's own as rows, the later ones behind its label; not more than `most` of them."""
         label = _LABEL.match(line[0])
         made = wrapped(line, width)
-        if self._whole or len(made) <= max(most, 1):
+        if len(made) <= most:
             return made
         cut: Row = ((f"{' ' * (label.end() if label else 0)}…", line[1]),)
-        return [*made[: most - 1], cut] if most > 1 else made
+        return [*made[: most - 1], cut]
 
     def _text(self, rows: Sequence[Row]) -> Text:
         text = Text(end="", no_wrap=True)
@@ -160,12 +223,12 @@ class QuestionPanel(Vertical, can_focus=True):
         """What Quintet says about it, and the text that is asked about, which a model wrote and may be long."""
         assert self.asked
         said, written = split_detail(self.asked.detail)
-        own = [(clean(line), "") for line in said]
+        own = [(shown(line), "") for line in said]
         more = self.asked.text.partition("\n")[2]
-        rest = [(clean(exactly(line)), "") for line in more.split("\n")] if more else []
-        rest += [(clean(line), _DIFF.get(line[:2], "")) for line in written]
+        rest = [(shown(exactly(line)), "") for line in more.split("\n")] if more else []
+        rest += [(shown(line), _DIFF.get(line[:2], "")) for line in written]
         if self._whole:
-            rest += [(labelled("Arguments", clean(decided.arguments)), "dim") for decided in self._decided]
+            rest += [(f"{'Arguments':<{WIDTH}}{shown(exactly(decided.arguments))}", "dim") for decided in self._decided]
         return own, rest
 
     def _choices(self, width: int) -> list[Row]:
@@ -192,6 +255,22 @@ class QuestionPanel(Vertical, can_focus=True):
         return side_by_side(items, width, "   ")
 
     # ── keys
+
+    def action_line(self, by: int) -> None:
+        if self.scrolls:
+            self.scroll_details(by)
+        else:
+            self.action_choose(by)
+
+    def action_edge(self, end: bool) -> None:
+        if self.scrolls:
+            self.scroll_details(len(self._all[1]) if end else -len(self._all[1]))
+
+    def on_mouse_scroll_down(self) -> None:
+        self.scroll_details(WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self) -> None:
+        self.scroll_details(-WHEEL_ROWS)
 
     def on_focus(self) -> None:
         self.call_later(self.draw)
@@ -260,7 +339,15 @@ class QuestionPanel(Vertical, can_focus=True):
             self.post_message(self.Answered(self.asked.question, choice, note))
 
 
+def shown(line: str) -> str:
+    """One line as it may be shown, however long it is: nothing of what is asked about is left out."""
+    return "".join(clean(line[at : at + PIECE]) for at in range(0, len(line), PIECE))
+
+
 def wrapped(line: tuple[str, str], width: int) -> list[Row]:
-    """A line as rows, the later ones behind its label."""
+    """A line as rows, the later ones behind its label. One with a gap in it breaks anywhere: no space of it is lost."""
     label = _LABEL.match(line[0])
-    return wrap([line], width, " " * (label.end() if label else 0))
+    indent = label.end() if label else 0
+    if len(line[0]) <= MOST_BY_WORDS and _GAP not in line[0][indent:].strip():
+        return wrap([line], width, " " * indent)
+    return wrap_anywhere(line, width, " " * indent)

@@ -53,6 +53,25 @@ def wrap(spans: Sequence[Span], width: int, hang: str = "") -> list[Row]:
     return rows
 
 
+def wrap_anywhere(span: Span, width: int, hang: str = "") -> list[Row]:
+    """A span as rows that are broken where they are full, so that every space of it can be seen."""
+    text, role = span
+    hang = hang if cell_len(hang) * 2 < width else ""
+    rows: list[Row] = []
+    start, used, room = 0, 0, max(width, 1)
+    for at, character in enumerate(text):
+        cells = get_character_cell_size(character)
+        if used + cells > room and at > start:
+            rows.append(_behind(hang if rows else "", text[start:at], role))
+            start, used, room = at, 0, max(width - cell_len(hang), 1)
+        used += cells
+    return [*rows, _behind(hang if rows else "", text[start:], role)]
+
+
+def _behind(hang: str, text: str, role: str) -> Row:
+    return ((hang, ""), (text, role)) if hang else ((text, role),)
+
+
 def side_by_side(items: Sequence[Sequence[Span]], width: int, gap: str) -> list[Row]:
     """Items one after the other, as many in a row as fit; one that is too long for a row is wrapped."""
     rows: list[Row] = []
