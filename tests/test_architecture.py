@@ -140,6 +140,7 @@ LATE_IMPORTS = {
     "adapters/settings/layers.py": "tomllib, where there is a settings file",
     "adapters/settings/trust.py": "tomllib, where a project brings settings",
     "adapters/shell_grammar/parse.py": "tree-sitter, at the first line that is parsed",
+    "adapters/sqlite/contents.py": "hashlib, for the first long text that is written",
     "adapters/sqlite/database.py": "shutil, for a database that is put aside",
     "adapters/sqlite/rows.py": "the journal's events, which a list of sessions does without",
     "app/lookups.py": "the keys of models, which a look at sessions does without",

@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain.journal import protocol as p
+from quintet.domain.journal.conversation_state import MOST_PAST, ConversationState, WorkState
 from quintet.domain.journal.cycle_state import from_record, recorded, with_roles
 from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.journal.session_summary import SessionSummary, summarise
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.tasks.roles import CycleRoles
+from quintet.domain.turn.compression import Summary
 from quintet.domain.turn.messages import Role, Usage
 from tests.places import TESTS
 
@@ -83,3 +85,21 @@ def test_a_cycle_is_kept_in_one_level_and_comes_back_as_it_was() -> None:
     assert from_record(recorded(newer)) == newer
     taken = with_roles(cycle, CycleRoles(executor="claude"))
     assert taken.roles == CycleRoles("native", "claude", "")
+
+
+def test_conversations_that_were_given_up_are_held_up_to_a_bound_the_newest_of_them() -> None:
+    """A session of many hours is summarised again and again; what can be gone back to does not grow with it."""
+    conversation = ConversationState()
+    compacted = p.HistoryCompacted(
+        reason="", before_messages=1, before_tokens=1, after_tokens=1, summary=Summary(), kept=0
+    )
+    turns = 3 * MOST_PAST // 100_000
+    for turn in range(turns):
+        conversation.mark(f"turn-{turn}", WorkState())
+        conversation.tell("x" * 100_000)
+        conversation.compacted(compacted)
+    held = {id(mark.messages): mark.messages for mark in conversation.marks.values()}
+    assert sum(len(message.text) for messages in held.values() for message in messages) <= MOST_PAST
+    assert len(conversation.marks) == len(held) >= 30
+    conversation.go_back(conversation.marks[f"turn-{turns - 20}"])
+    assert [message.role for message in conversation.messages] == [Role.USER]

@@ -20,8 +20,11 @@ from quintet.domain.base.errors import StoreDamaged, StoreError, StoreNewer, Sto
 SQL_FOLDER = os.path.join(os.path.dirname(__file__), "sql")
 BUSY_MS = 10_000
 WAL_PAGES = 250
-FENCED = 3  # the schema since which leases have numbers; an older one that is only looked at shows none
-UNFENCED = "CREATE TEMP VIEW sessions AS SELECT *, 0 AS lease_number FROM main.sessions"
+# What an older schema that is only looked at lacks: until which version, and what is seen in its place.
+LACKING = (
+    (3, "CREATE TEMP VIEW sessions AS SELECT *, 0 AS lease_number FROM main.sessions"),
+    (4, "CREATE TEMP VIEW journal AS SELECT *, NULL AS contents FROM main.journal"),
+)
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
@@ -141,8 +144,9 @@ def connect_to_read(path: str) -> apsw.Connection:
             still = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
             connection = apsw.Connection(f"file:{name}?immutable=1", flags=still)
         version = _refuse_newer(connection, path, len(migrations()))
-        if 0 < version < FENCED:
-            connection.execute(UNFENCED)
+        for since, view in LACKING:
+            if 0 < version < since:
+                connection.execute(view)
         return connection
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import msgspec
 
+from quintet.adapters.sqlite.contents import BrokenContent, Contents
 from quintet.adapters.sqlite.database import load_queries
 from quintet.domain.base.errors import LeaseLost, NotFound, StoreDamaged, StoreError, StoreNewer, UsageError
 from quintet.domain.journal.store_rows import Batch, Lease, SessionRow, Unreadable
@@ -29,6 +30,7 @@ class Rows:
         self.connection = connection
         self.path = path
         self.sql = load_queries()
+        self._contents = Contents(connection, self.sql)
 
     # ── reading
 
@@ -78,8 +80,10 @@ class Rows:
 
     def read_of_sessions(self, kinds: Sequence[str], after: int = 0) -> list[tuple[str, Recorded]]:
         """The events of these types in the whole project from then on, each with its session."""
-        rows = self.connection.execute(self.sql["read_events_of_sessions"], (after, _json(kinds))).fetchall()
-        return [(str(row[0]), one) for row, one in zip(rows, self._recorded(row[1:] for row in rows), strict=True)]
+        with self.connection:  # a row and its contents as of one moment
+            rows = self.connection.execute(self.sql["read_events_of_sessions"], (after, _json(kinds))).fetchall()
+            recorded = self._recorded(row[1:] for row in rows)
+        return [(str(row[0]), one) for row, one in zip(rows, recorded, strict=True)]
 
     def pieces(self, session: str, after: int = 0, before: int | None = None) -> Iterator[Recorded]:
         """A session's events as `read` gives them, held a piece at a time."""
@@ -89,8 +93,9 @@ class Rows:
 
     def read_everywhere(self, kinds: Sequence[str]) -> list[tuple[str, Event]]:
         """The events of these types in the whole project, each with its session."""
-        rows = self.connection.execute(self.sql["read_events_of_types_everywhere"], (_json(kinds),)).fetchall()
-        recorded = self._recorded(row[1:] for row in rows)
+        with self.connection:
+            rows = self.connection.execute(self.sql["read_events_of_types_everywhere"], (_json(kinds),)).fetchall()
+            recorded = self._recorded(row[1:] for row in rows)
         return [(str(row[0]), one.event) for row, one in zip(rows, recorded, strict=True)]
 
     def rules_used(self) -> dict[str, tuple[str, int]]:
@@ -99,10 +104,12 @@ class Rows:
         return {str(rule): (str(at), int(count)) for rule, at, count in found}
 
     def event(self, seq: int) -> tuple[str, Recorded]:
-        row = next(iter(self.connection.execute(self.sql["event_by_seq"], (seq,))), None)
+        with self.connection:
+            row = next(iter(self.connection.execute(self.sql["event_by_seq"], (seq,))), None)
+            found = self._recorded([row[1:]] if row else [])
         if row is None:
             raise NotFound(f"no event {seq} in this project", hint="`quintet sessions show ID --events` lists them.")
-        return str(row[0]), self._recorded([row[1:]])[0]
+        return str(row[0]), found[0]
 
     def newest_seq(self) -> int:
         """The number of the project's newest event; 0 if there is none."""
@@ -167,11 +174,13 @@ class Rows:
         protocol = _protocol()
         events, seq = [], 0
         try:
-            for seq, at, version, data in rows:
+            for seq, at, version, data, contents in rows:
                 if version > protocol.VERSION:
                     raise self._newer(seq, f"version {version} of events; this one knows {protocol.VERSION}")
+                if contents is not None:
+                    data = self._contents.filled_in(data, contents)
                 events.append(protocol.Recorded(seq, at, protocol.decode_event(data, version)))
-        except (msgspec.DecodeError, UnicodeError, KeyError) as error:
+        except (msgspec.DecodeError, UnicodeError, KeyError, BrokenContent) as error:
             if isinstance(error, msgspec.ValidationError) and str(error).startswith(UNKNOWN):
                 raise self._newer(seq, str(error)) from error
             raise StoreDamaged(f"{self.path}: event {seq} cannot be read ({error})") from error
@@ -206,7 +215,9 @@ class Rows:
                 raise StoreError(f"submission {batch.consumed} was consumed before")
         seqs = []
         for kind, data in batch.events:
-            execute(self.sql["append_event"], (session, batch.at, kind, version, data.decode()))
+            execute(
+                self.sql["append_event"], (session, batch.at, kind, version, *self._contents.put_aside(data.decode()))
+            )
             seqs.append(self.connection.last_insert_rowid())
         for question, body in batch.opens:
             execute(self.sql["open_question"], (question, session, batch.at, body))
@@ -245,8 +256,11 @@ class Rows:
     def purge(self, session: str) -> None:
         if next(iter(self.connection.execute(self.sql["forks_of"], (session,))), None):
             raise UsageError(f"session {session} has forks that begin with its events; purge those first")
+        contents = [number for (number,) in self.connection.execute(self.sql["contents_of_session"], (session,))]
         for name in ("purge_journal", "purge_inbox", "purge_submissions", "purge_questions", "purge_session"):
             self.connection.execute(self.sql[name], (session,))
+        if contents:
+            self.connection.execute(self.sql["purge_contents"], (_json(contents),))
 
 
 def _protocol() -> ModuleType:
@@ -256,8 +270,8 @@ def _protocol() -> ModuleType:
     return protocol
 
 
-def _json(kinds: Sequence[str]) -> str:
-    return msgspec.json.encode(kinds).decode()
+def _json(values: Sequence[Any]) -> str:
+    return msgspec.json.encode(values).decode()
 
 
 def _session_row(row: tuple[object, ...]) -> SessionRow:

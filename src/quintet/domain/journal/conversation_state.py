@@ -37,6 +37,7 @@ from quintet.domain.turn.todos import Todo
 
 ASIDE = frozenset({Stage.DELIVERY_CHECK, Stage.QA_REVIEW, Stage.VERIFICATION})
 MOST_MARKS = 200
+MOST_PAST = 4_000_000  # characters of conversations that were given up, held for going back to
 HOOK_SAYS = "From a hook of the user's ({place}):\n{context}"
 OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was cut short and was not run again"
 
@@ -92,6 +93,13 @@ class Mark(Struct, frozen=True):
     work: WorkState
 
 
+class GivenUp(Struct, frozen=True):
+    """Messages that are the conversation's no more."""
+
+    messages: list[Message]
+    length: int  # in characters
+
+
 class ConversationState(Struct):
     messages: list[Message] = field(default_factory=list)
     summary: Summary | None = None  # of what came before; then it is the first message
@@ -102,6 +110,9 @@ class ConversationState(Struct):
     stage: Stage = Stage.ACT  # of the newest request
     aside: list[Message] = field(default_factory=list)  # of a stage that leaves nothing in the conversation
     marks: dict[str, Mark] = field(default_factory=dict)  # where it stood before each turn
+    past: list[GivenUp] = field(
+        default_factory=list
+    )  # lists of messages that were given up and are marked, oldest first
     model: str = ""  # that the newest request went to
     measured: Measured | None = None  # by the provider, since the conversation was last made shorter
     overflowed: dict[str, int] = field(default_factory=dict)  # tokens that were too many, by model
@@ -195,6 +206,7 @@ class ConversationState(Struct):
 
     def compacted(self, event: HistoryCompacted) -> None:
         self.measured = None
+        self._give_up()
         if event.shortened:
             self.messages = context.with_shortened(self.messages, event.shortened)
             return
@@ -223,7 +235,18 @@ class ConversationState(Struct):
         if len(self.marks) > MOST_MARKS:
             del self.marks[next(iter(self.marks))]
 
+    def _give_up(self) -> None:
+        """Another list is about to take the place of the messages; what was given up long ago is let go of."""
+        given = self.messages
+        if not any(mark.messages is given for mark in self.marks.values()):
+            return
+        self.past.append(GivenUp(given, sum(map(_length, given))))
+        while len(self.past) > 1 and sum(past.length for past in self.past) > MOST_PAST:
+            oldest = self.past.pop(0)
+            self.marks = {point: mark for point, mark in self.marks.items() if mark.messages is not oldest.messages}
+
     def go_back(self, mark: Mark) -> None:
+        self._give_up()
         self.messages = mark.messages[: mark.count]
         self.requests = mark.requests[: mark.requested]
         self.summary = mark.summary
@@ -234,6 +257,7 @@ class ConversationState(Struct):
 
     def clear(self) -> None:
         """Nothing was said; where it stood before stays marked."""
+        self._give_up()
         self.messages, self.requests, self.summary, self.outcomes = [], [], None, {}
         self.unanswered, self.to_say, self.measured = {}, [], None
         self.head = self.seen = None
@@ -244,3 +268,7 @@ class ConversationState(Struct):
         """Those that no longer stand in the conversation are told again when they are wanted."""
         said = {message.text for message in self.messages}
         self.pages = {path: text for path, text in self.pages.items() if text in said}
+
+
+def _length(message: Message) -> int:
+    return len(message.text) + sum(len(call.arguments) for call in message.calls)

@@ -37,20 +37,29 @@ UPDATE sessions SET owner = '', owner_pid = 0, owner_started = '', lease_until =
 WHERE id = ? AND owner = ? AND lease_number = ?
 
 -- name: append_event
-INSERT INTO journal (session, at, type, version, data) VALUES (?, ?, ?, ?, ?)
+INSERT INTO journal (session, at, type, version, data, contents) VALUES (?, ?, ?, ?, ?, ?)
+
+-- name: content_by_digest
+SELECT id FROM contents WHERE digest = ?
+
+-- name: content_by_number
+SELECT data FROM contents WHERE id = ?
+
+-- name: add_content
+INSERT INTO contents (digest, data) VALUES (?, ?)
 
 -- name: read_journal
-SELECT seq, at, version, data FROM journal WHERE seq > ? ORDER BY seq LIMIT ?
+SELECT seq, at, version, data, contents FROM journal WHERE seq > ? ORDER BY seq LIMIT ?
 
 -- name: read_events
-SELECT seq, at, version, data FROM journal WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq
+SELECT seq, at, version, data, contents FROM journal WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq
 
 -- name: read_events_of_types
-SELECT seq, at, version, data FROM journal
+SELECT seq, at, version, data, contents FROM journal
 WHERE session = ? AND seq > ? AND seq <= ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
 
 -- name: read_project_events_of_types
-SELECT seq, at, version, data FROM journal
+SELECT seq, at, version, data, contents FROM journal
 WHERE seq > ? AND seq <= ? AND at >= ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
 
 -- name: newest_seq
@@ -60,11 +69,11 @@ SELECT max(seq) FROM journal
 SELECT max(at) FROM journal WHERE seq = ?
 
 -- name: read_events_of_types_everywhere
-SELECT session, seq, at, version, data FROM journal
+SELECT session, seq, at, version, data, contents FROM journal
 WHERE type IN (SELECT value FROM json_each(?)) ORDER BY seq
 
 -- name: read_events_of_sessions
-SELECT session, seq, at, version, data FROM journal
+SELECT session, seq, at, version, data, contents FROM journal
 WHERE seq > ? AND type IN (SELECT value FROM json_each(?)) ORDER BY seq
 
 -- name: rules_used
@@ -72,7 +81,7 @@ SELECT json_extract(data, '$.rule'), max(at), count(*) FROM journal
 WHERE type = 'call_decided' AND json_extract(data, '$.rule') <> '' GROUP BY 1
 
 -- name: event_by_seq
-SELECT session, seq, at, version, data FROM journal WHERE seq = ?
+SELECT session, seq, at, version, data, contents FROM journal WHERE seq = ?
 
 -- name: last_seq
 SELECT max(seq) FROM journal WHERE session = ?
@@ -116,6 +125,15 @@ SELECT (SELECT total(json_extract(summary, '$.cost')) FROM sessions WHERE parent
 
 -- name: forks_of
 SELECT id FROM sessions WHERE parent = ? LIMIT 1
+
+-- name: contents_of_session
+SELECT DISTINCT value FROM journal, json_each(journal.contents)
+WHERE session = ? AND journal.contents IS NOT NULL AND key % 2 = 1
+
+-- name: purge_contents
+-- Of those that a purged session referred to, what no other one does.
+DELETE FROM contents WHERE id IN (SELECT value FROM json_each(?)) AND id NOT IN (
+  SELECT value FROM journal, json_each(journal.contents) WHERE journal.contents IS NOT NULL AND key % 2 = 1)
 
 -- name: purge_journal
 DELETE FROM journal WHERE session = ?
