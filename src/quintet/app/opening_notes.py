@@ -7,6 +7,8 @@ import os
 from quintet.adapters.files.paths import Places
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.sandbox.containment import installed_in
+from quintet.adapters.sandbox.opened_places import opened_here
+from quintet.adapters.settings.gate_terms import protection_of
 from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.settings.trust import files_below, pieces
 from quintet.adapters.settings.user_tools import OwnTools
@@ -23,6 +25,8 @@ from quintet.domain.settings.settings import Settings
 def opening_notes(places: Places, loaded: LoadedSettings, own: OwnTools) -> list[Noticed]:
     """What the person should know about the settings and their own tools."""
     notes = [Noticed(level="warning", code="SETTINGS", text=warning) for warning in loaded.warnings]
+    opened = opened_here(loaded.settings.sandbox, places, protection_of(places, loaded.settings))
+    notes += [Noticed(level="warning", code="SANDBOX_SHOW", text=warning) for warning in opened.warnings()]
     notes += [Noticed(level="warning", code="OWN_TOOLS", text=warning) for warning in own.warnings]
     warnings = {
         "INSTALLED_IN_PROJECT": installed_in(places.root),

@@ -6,12 +6,12 @@ from argparse import ArgumentParser, Namespace
 
 from msgspec import structs
 
-from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
+from quintet.adapters.settings.gate_terms import make_terms
 from quintet.app.open import looked_around
 from quintet.app.prompts import PROMPTS, own_prompts
 from quintet.app.tool_registry import BY_NAME
@@ -107,7 +107,8 @@ def _planned(
     found = structs.replace(
         looked_around(places, arguments.directory, ProjectFiles(places.root)), date=SystemClock().now()[:10]
     )
-    contained = prompts.page(surroundings.CONTAINED[sandbox.chosen(loaded.settings.sandbox.use)])
+    terms = make_terms(places, loaded.settings)
+    contained = prompts.page(surroundings.CONTAINED[terms.sandbox]) + surroundings.also_opened(terms.places)
     return plan, {
         SURROUNDINGS: surroundings.told(found, context.axes, contained),
         AGENTS_PAGE: found.page,

@@ -9,7 +9,7 @@ import os
 from argparse import ArgumentParser, Namespace
 
 from quintet.adapters import sandbox
-from quintet.adapters.files.paths import locate
+from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.trust import pieces
 from quintet.adapters.sqlite.database import clear_errors
@@ -19,7 +19,9 @@ from quintet.cli.parsing import actions, lookup
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange
 from quintet.domain.journal.session_summary import SessionSummary
 from quintet.domain.journal.store_rows import SessionRow
+from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces
 from quintet.domain.permission.trusted_content import changes, not_loaded
+from quintet.domain.settings.settings import Settings
 from quintet.engine.session import queries
 from quintet.engine.session import status as session_status
 from quintet.package import load
@@ -54,6 +56,7 @@ def status(arguments: Namespace) -> int:
         sandbox=contained,
         loopback_open=sandbox.loopback_open(contained, loaded.settings.sandbox.loopback),
         tasks=load("app.task_lookups:tasks_here")(places)[0].tasks if planned else (),
+        opened=_opened(loaded.settings, places),
         findings=load("app.health_glance:glanced")(places, loaded.settings),
     )
     if loaded.trusted:
@@ -67,6 +70,13 @@ def status(arguments: Namespace) -> int:
     else:
         say(session_status.status_lines(answer))
     return 0
+
+
+def _opened(settings: Settings, places: Places) -> OpenedPlaces:
+    if not (settings.sandbox.show or settings.sandbox.give):  # what few settings need, few starts load
+        return NOTHING_OPENED
+    opened: OpenedPlaces = load("adapters.settings.gate_terms:make_terms")(places, settings).places
+    return opened
 
 
 def sessions_list(arguments: Namespace) -> int:

@@ -115,6 +115,8 @@ class LocalProcesses:
 
     def _explained(self, done: Finished, launch: Launch, grant: Grant) -> Finished:
         """With what there is to say of a failure that only the sandbox explains."""
+        if done.exit_code and (hidden := self._containment.hidden(launch, done.output + done.errors)):
+            done = structs.replace(done, notes=(*done.notes, *hidden))
         if "git" not in done.output and "fatal:" not in done.output and "publickey" not in done.output:
             return done
         kind = self._containment.kind

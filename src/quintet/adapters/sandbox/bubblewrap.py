@@ -19,6 +19,7 @@ from quintet.adapters.protected.nofollow import stat_nofollow
 from quintet.adapters.protected.scan import ProtectedScan, Scanner, folders_to_pin
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.containment import Containment, Launch, SandboxPlan, SandboxSetup
+from quintet.adapters.sandbox.hidden import hidden_notes
 from quintet.adapters.sandbox.host_mounts import (
     AGENT_INSIDE,
     CACHES,
@@ -32,6 +33,7 @@ from quintet.adapters.sandbox.host_mounts import (
     system_mounts,
     toolchains,
 )
+from quintet.adapters.sandbox.opened_places import secrets_in
 from quintet.adapters.sandbox.probe import LAYING, NAMESPACES
 from quintet.adapters.sandbox.sandbox_init import (
     COVER,
@@ -64,6 +66,7 @@ class Bubblewrap(Containment):
         self._folders: list[str] = []
         self._covers = SecretCovers(setup.root)
         self._laid = ActiveCovers(setup.root)
+        self._secrets: dict[str, tuple[str, ...]] = {}  # by the folder outside that is shown
 
     def contained(
         self,
@@ -89,7 +92,7 @@ class Bubblewrap(Containment):
         for flag, path in outside:
             words += [flag, path, path]
         words += laid.outside_gits(gits)
-        words += self._covered(keys)
+        words += self._covered(keys, [path for flag, path in outside if flag == "--ro-bind"])
         laid.in_place(folders_to_pin(self.setup.root, self.setup.protection, guarded.secrets))
         laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in begun.watched})
         laid.held(guarded, begun.lifted)
@@ -126,6 +129,12 @@ class Bubblewrap(Containment):
             self.setup.root,
             tuple(_identity(word) for word in words if word[:1] == "/"),
         )
+
+    def hidden(self, launch: Launch, text: str) -> tuple[str, ...]:
+        setup = self.setup
+        own = (*setup.private, setup.scratch_parent)
+        contained = bool(launch.reports)  # not approved to run outside
+        return hidden_notes(launch.argv, text, launch.cwd, setup.root, own, setup.protection) if contained else ()
 
     def settle(self, launch: Launch) -> list[str]:
         fallen = self._laid.over(launch.covers)  # before anything is moved aside
@@ -198,10 +207,14 @@ class Bubblewrap(Containment):
         words += ["--ro-bind", socket, AGENT_INSIDE] if socket else []
         return words, {"SSH_AUTH_SOCK": AGENT_INSIDE} if socket else {}
 
-    def _covered(self, keys: Sequence[str]) -> list[str]:
+    def _covered(self, keys: Sequence[str], shown: Sequence[str]) -> list[str]:
         """Nothing can be read there: an unreadable file or an empty folder lies on top. Not on `keys`, just shown."""
         words: list[str] = []
         files = [path for path in credentials() if path not in keys and not below(path, self.setup.root)]
+        for folder in shown:
+            if folder not in self._secrets:
+                self._secrets[folder] = secrets_in(folder, self.setup.protection)
+            files += self._secrets[folder]
         for path in (*files, *HIDDEN_SYSTEM):
             if os.path.isdir(path):
                 words += ["--perms", "0000", "--tmpfs", path]

@@ -179,6 +179,10 @@ class Containment(ABC):
             return list(launch.notes)
         return self.watch.settle(launch.number, launch.watched, launch.command, launch.notes)
 
+    def hidden(self, launch: Launch, text: str) -> tuple[str, ...]:
+        """What a program that has failed could not open because this hides it, by what it printed: notes to show."""
+        return ()
+
     def put_right(self) -> list[str]:
         """What was said so since the last time that somebody asked."""
         return self._watch.put_right() if self._watch else []

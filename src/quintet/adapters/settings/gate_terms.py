@@ -13,6 +13,7 @@ from quintet.adapters.files.paths import Places, cache_folder, home_links, own_p
 from quintet.adapters.processes.python_environment import run_from
 from quintet.adapters.protected.linked_git import hooks_in
 from quintet.adapters.sandbox.host_mounts import home, shown_folders
+from quintet.adapters.sandbox.opened_places import opened_here
 from quintet.domain.base.errors import NotFound, SettingsError
 from quintet.domain.permission.gate import Sandbox, Terms
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
@@ -24,10 +25,12 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
     """`use` names another sandbox than the settings do."""
     protect = settings.protect
     kind = sandbox.chosen(use or settings.sandbox.use)
+    protection = protection_of(places, settings)
+    opened = opened_here(settings.sandbox, places, protection)
     return Terms(
         root=places.root,
         sandbox=kind,
-        protection=protection_of(places, settings),
+        protection=protection,
         specs=protect.specs,
         reports=protect.reports,
         expose=settings.secrets.expose,
@@ -35,7 +38,8 @@ def make_terms(places: Places, settings: Settings, use: str = "") -> Terms:
         hooks=hooks_in(places.root),
         loopback_open=sandbox.loopback_open(kind, settings.sandbox.loopback),
         home=home(),
-        shown=shown_folders() if kind is Sandbox.BWRAP else (),
+        shown=(*shown_folders(), *opened.shown, *opened.given) if kind is Sandbox.BWRAP else (),
+        places=opened,
     )
 
 

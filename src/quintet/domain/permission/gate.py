@@ -31,7 +31,9 @@ from quintet.domain.permission.effects import (
 )
 from quintet.domain.permission.effects import Sandbox as Sandbox
 from quintet.domain.permission.exposure import exposures, granted, keys_for
+from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces, opened
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_write_protected
+from quintet.domain.permission.question import is_command
 from quintet.domain.permission.rules import ANY, Rule, allowing, denying, describe, is_exact, names_both
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 
@@ -69,6 +71,7 @@ class Terms(Struct, frozen=True):
     loopback_open: bool = True  # a command with a network reaches this machine's own ports and abstract sockets too
     home: str = ""
     shown: tuple[str, ...] = ()  # folders outside the project that the sandbox shows every command, read-only
+    places: OpenedPlaces = NOTHING_OPENED  # what the user's settings show and give to what runs in a sandbox
     read_only: str = ""  # why nothing may be changed now, whatever the work mode; empty: it may
 
 
@@ -443,7 +446,9 @@ def _grant(case: _Case, keys: tuple[str, ...]) -> Grant:
         reads = [path for path in reads if not _shown(path, terms, case.spec)]
     outside = tuple(_whole(path, terms) for path in reads)
     secrets = granted(case.touch.effects, case.lines.commands, exposures(terms.expose)) if terms.expose else ()
-    return Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets, keys)
+    grant = Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets, keys)
+    contained = is_command(case.touch) and Effect.OUTSIDE not in effects
+    return opened(grant, terms.places, writes=bool(roots)) if contained else grant
 
 
 def _folder(pattern: str) -> str:

@@ -230,6 +230,18 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = "closed"
     file_bytes: Annotated[int, setting("largest file a command may write; 0 for any", TIGHTEN)] = 1_000_000_000
+    show: Annotated[
+        tuple[str, ...],
+        setting(
+            "folders and files outside the project that commands, their git hooks, MCP servers and language servers "
+            'may read, as ["~/.cache/pre-commit"]; no place of secrets',
+            OWN,
+        ),
+    ] = ()
+    give: Annotated[
+        tuple[str, ...],
+        setting("folders outside the project that they may also write, where the call may write at all", OWN),
+    ] = ()
 
 
 class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):

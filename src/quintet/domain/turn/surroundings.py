@@ -14,6 +14,7 @@ from quintet.domain.base.wording import listed
 from quintet.domain.dials.axes import Axes, RunControl, WorkMode
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import EFFECT_ORDER, Effect, Sandbox
+from quintet.domain.permission.opened_places import OpenedPlaces
 
 
 class Surroundings(Struct, frozen=True, omit_defaults=True, gc=False):
@@ -46,6 +47,12 @@ def told(found: Surroundings | None, axes: Axes, contained: str) -> str:
     """The part of the head about the machine, about what commands can do, and about what needs approval."""
     facts = [f"{name}: {value}." for name, value in _facts(found) if value] if found else []
     return "\n".join([" ".join(facts), contained, _approvals(axes)]).strip()
+
+
+def also_opened(places: OpenedPlaces) -> str:
+    """What the user's settings add to what commands see; empty if nothing."""
+    shown = f" The user also shows them, read-only: {', '.join(places.shown)}." if places.shown else ""
+    return shown + (f" The user also gives them, to write: {', '.join(places.given)}." if places.given else "")
 
 
 def changes(before: Surroundings, now: Surroundings) -> str:

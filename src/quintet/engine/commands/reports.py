@@ -45,6 +45,7 @@ async def status(context: CommandContext, line: CommandLine) -> CommandOutcome:
         trusted=core.agents.trusted if told else False,
         sandbox=core.turn.toolbox.sandbox,
         loopback_open=terms.loopback_open,
+        opened=terms.places,
         tasks=core.cycle.tasks().look().tasks if told else (),
         findings=await core.cycle.look().glanced() if told else (),
     )

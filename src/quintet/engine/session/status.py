@@ -14,6 +14,7 @@ from quintet.domain.dials.axes import Axes
 from quintet.domain.dials.transitions import Transition
 from quintet.domain.journal.session_summary import CycleBrief, SessionStatus, SessionSummary
 from quintet.domain.permission.effects import PARTIAL_LEAVES, Sandbox
+from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces
 from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.board import by_status
 from quintet.domain.tasks.cycle_phases import TERMINAL
@@ -97,6 +98,7 @@ class StatusAnswer(Struct):
     waiting: tuple[str, ...]  # the texts of open questions
     skipped: int  # calls of the newest run that nobody could approve
     trust_changes: tuple[str, ...] = ()  # what is new or changed since the folder was trusted
+    opened: OpenedPlaces = NOTHING_OPENED  # what sandbox.show and sandbox.give open, and what of them is refused
 
 
 def status(
@@ -112,6 +114,7 @@ def status(
     loopback_open: bool,
     tasks: Sequence[Task],
     findings: Sequence[Finding],
+    opened: OpenedPlaces = NOTHING_OPENED,
 ) -> StatusAnswer:
     routing, cycle, following = settings.routing, summary.cycle, next_task(tasks)
     roles = roles_in_use(summary.executors, settings.cycle)
@@ -149,6 +152,7 @@ def status(
         usage=summary.usage,
         waiting=summary.waiting,
         skipped=summary.skipped,
+        opened=opened,
     )
 
 
@@ -166,6 +170,7 @@ def status_lines(answer: StatusAnswer) -> list[str]:
         ("tasks", _task_words(answer.tasks)),
         ("health", _health_words(answer.health)),
         ("sandbox", f"{sandbox_words(answer.sandbox)}   trust {_trust_words(answer)}"),
+        *([("opened", words)] if (words := opened_words(answer.opened)) else []),
         ("network", network_words(answer.loopback == "open")),
         ("waiting", "; ".join(answer.waiting) or "nothing"),
     ]
@@ -202,6 +207,11 @@ def _trust_words(answer: StatusAnswer) -> str:
 def sandbox_words(kind: str) -> str:
     """Which one, and what it leaves open to a command that was approved."""
     return f"{kind} ({PARTIAL_LEAVES})" if kind == Sandbox.PARTIAL else kind
+
+
+def opened_words(opened: OpenedPlaces) -> str:
+    """What the user's settings show and give to sandboxed programs, and what of that is not followed."""
+    return " · ".join(filter(None, (opened.words(), *opened.warnings())))
 
 
 def network_words(loopback_open: bool) -> str:

@@ -214,6 +214,7 @@ class Asker:
         step = state.step
         head, turn = state.conversation.head, self._core.turn
         contained = turn.prompts.page(surroundings.CONTAINED[turn.toolbox.sandbox])
+        contained += surroundings.also_opened(turn.toolbox.terms.places)
         written = {
             SURROUNDINGS: surroundings.told(head, state.axes, contained),
             AGENTS_PAGE: head.page if head else turn.agents_page,
