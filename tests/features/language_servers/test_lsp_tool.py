@@ -16,6 +16,7 @@ from msgspec import structs
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.processes.host_programs import stay_out_of
 from quintet.adapters.processes.system import descendants, process_start
+from quintet.adapters.sandbox.containment import Launch
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl
 from quintet.domain.journal.protocol import ToolFinished
 from quintet.domain.permission.effects import Effect, Grant
@@ -177,8 +178,8 @@ def test_a_place_outside_the_project_is_named_but_not_read(repo: Path) -> None:
 
 def test_many_places_are_cut_and_counted(repo: Path) -> None:
     async def body(tools: Asking) -> None:
-        tools.write("many.py", "one = 1\n" + "print(one)\n" * 150)
-        *listed, more = (await tools.ask("goto_references", "many.py", "one")).splitlines()
+        tools.write("many.py", "unit = 1\n" + "print(unit)\n" * 150)
+        *listed, more = (await tools.ask("goto_references", "many.py", "unit")).splitlines()
         assert len(listed) == 100
         assert more == "(51 more)"
 
@@ -309,9 +310,9 @@ def test_a_server_is_wrapped_with_a_grant_to_read_and_gets_a_cache_of_its_own(re
     shows.write_text('#!/bin/sh\necho "$XDG_CACHE_HOME" > "$0.cache"\nexec "$@"\n')
     shows.chmod(0o755)
 
-    def wrap(argv: Any, cwd: str, grant: Grant) -> list[str]:
+    def wrap(argv: Any, cwd: str, grant: Grant) -> Launch:
         asked.append((cwd, grant))
-        return [str(shows), *argv]
+        return Launch((str(shows), *argv), cwd)
 
     async def body(tools: Asking) -> None:
         assert await tools.ask("file_diagnostics", "tally/count.py") == "no diagnostics"
@@ -505,7 +506,7 @@ def server(answer: str) -> str:
         ("sys.exit('gone') if number else None", "ty: it ended. It said last:\ngone"),
         (
             "send(method='$/progress', params={'token': 1, 'value': {'kind': 'begin', 'title': 'Indexing'}})",
-            "ty is still at work (Indexing); ask again in a while",
+            "ty is still loading (Indexing); ask again in a while",
         ),
     ],
     ids=["shape", "error", "dies", "indexing"],

@@ -1,16 +1,22 @@
 """The client of one running language server: handshake, the open document, questions and their answers.
 
-One document is open at a time, with the text that was just read from disk. Other files the server reads itself; what
-changed among them since the last question is told to it first. Lines and columns count characters from 1 here, and
-whatever the server agreed to on the wire.
+One document is open between questions, with the text that was just read from disk. Other files the server reads
+itself; what changed among them since the last question is told to it first. Lines and columns count characters from 1
+here, and whatever the server agreed to on the wire.
+
+An answer is taken when the server stands by it: it works on nothing, and says the same when it is asked again after a
+quiet moment. One that looks short (files that hold the word are missing, nothing but an import is found) is given more
+time. After that the answer comes with what the server was still at.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -20,8 +26,10 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Files
 from quintet.features.language_servers.json_rpc import RpcConnection, RpcRefused
+from quintet.features.language_servers.loading import ServerLoading
+from quintet.features.language_servers.occurrences import holding
 from quintet.features.language_servers.registry import Language
-from quintet.features.language_servers.values import Diagnostic, SourcePlace
+from quintet.features.language_servers.values import Diagnosed, Diagnostic, Found, Said, SourcePlace
 from quintet.features.language_servers.wire import (
     Capabilities,
     Initialized,
@@ -31,7 +39,6 @@ from quintet.features.language_servers.wire import (
     Published,
     Pulled,
     WireDiagnostic,
-    WireProgress,
     characters,
     code_of,
     lines_of,
@@ -45,15 +52,18 @@ from quintet.features.language_servers.wire import (
 
 ASK_AGAIN = {-32801, -32802}  # the content changed meanwhile; the server gave up for a reason of its own
 ASK_AGAIN_SECONDS = 0.1
-SETTLE_SECONDS = 0.3  # a server that publishes diagnostics may do so in parts
+MOST_OPENED = 200  # files that a server is shown for one question
 MOST_WATCHED = 50_000
 NOT_WALKED = {"node_modules", "target", "venv", "__pycache__"}
 CAPABILITIES = {
     "general": {"positionEncodings": ["utf-8", "utf-16"]},
     "window": {"workDoneProgress": True},
+    "experimental": {"serverStatusNotification": True},
     "workspace": {
+        "applyEdit": True,
         "configuration": True,
         "workspaceFolders": True,
+        "workspaceEdit": {"documentChanges": True},
         "didChangeWatchedFiles": {"dynamicRegistration": True},
     },
     "textDocument": {
@@ -63,8 +73,28 @@ CAPABILITIES = {
         "hover": {"contentFormat": ["plaintext", "markdown"]},
         "diagnostic": {},
         "publishDiagnostics": {"versionSupport": True},
+        "rename": {},
+        "codeAction": {
+            "codeActionLiteralSupport": {"codeActionKind": {"valueSet": ["quickfix", "refactor", "source"]}},
+            "disabledSupport": True,
+            "dataSupport": True,
+            "resolveSupport": {"properties": ["edit"]},
+        },
     },
 }
+_IMPORTS = re.compile(r"\b(?:import|from|require|include|use|using|source)\b|^\s*\.\s")
+_UNKNOWN = re.compile(r"\b(?:any|Any|Unknown|unknown)\b")
+
+Answer = TypeVar("Answer")
+
+
+class Patience(Struct, frozen=True):
+    """How long an answer is waited for until it is taken as it is, in seconds."""
+
+    quiet: float = 0.3  # without a word of the server's; it may publish diagnostics in parts, too
+    sign: float = 4.0  # for the first diagnostics after the start
+    doubt: float = 4.0  # for an answer that looks short to grow
+    most: float = 20.0  # in all
 
 
 class _Document(Struct):
@@ -74,17 +104,19 @@ class _Document(Struct):
 
 
 class LanguageClient:
-    def __init__(self, child: Piped, language: Language, files: Files) -> None:
+    def __init__(self, child: Piped, language: Language, files: Files, patience: Patience) -> None:
         self.child = child
+        self.loading = ServerLoading()
+        self._patience = patience
         self._language = language
         self._files = files
         self._capabilities = Capabilities()
         self._document: _Document | None = None
         self._published: list[WireDiagnostic] | None = None  # about the open document as it stands
-        self._news = asyncio.Event()
-        self._work: dict[int | str, str] = {}  # what the server says it is at, by its token
-        self._begun = 0  # how often it said so
         self._ready = False
+        self._warm = False  # it has stood by an answer, and no file came or went since
+        self._opening_helps: bool | None = None  # whether it finds more in files that are open; None: not tried
+        self.applied: list[Any] = []  # edits that it asked for by itself, which nobody has applied
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self.connection = RpcConnection(
             child.reader,
@@ -96,17 +128,12 @@ class LanguageClient:
                 "client/unregisterCapability": lambda params: None,
                 "window/workDoneProgress/create": lambda params: None,
                 "window/showMessageRequest": lambda params: None,
-                "workspace/applyEdit": lambda params: {"applied": False},
+                "workspace/applyEdit": self._hear_edit,
                 "workspace/diagnostic/refresh": lambda params: None,
             },
-            hears={"textDocument/publishDiagnostics": self._hear_diagnostics, "$/progress": self._hear_progress},
-            on_lost=self._news.set,
+            hears={"textDocument/publishDiagnostics": self._hear_diagnostics, **self.loading.hears},
+            on_lost=self.loading.news.set,
         )
-
-    @property
-    def at_work(self) -> str:
-        """What the server says it is doing, such as indexing; empty if nothing."""
-        return next(iter(self._work.values()), "")
 
     async def handshake(self, options: dict[str, Any]) -> None:
         self._stamps = await asyncio.to_thread(self._walk)
@@ -140,22 +167,30 @@ class LanguageClient:
             return
         version = before.version + 1 if before else 1
         self._document, self._published = _Document(path, text, version), None
-        identity = {"uri": uri_of(path), "version": version}
         if before and before.path == path:
+            identity = {"uri": uri_of(path), "version": version}
             changed = {"textDocument": identity, "contentChanges": [{"text": text}]}
             await self.connection.notify("textDocument/didChange", changed)
             return
-        language_id = self._language.ids[os.path.splitext(path)[1]]
-        opened = {"textDocument": {**identity, "languageId": language_id, "text": text}}
-        await self.connection.notify("textDocument/didOpen", opened)
+        await self._open(path, text, version)
         if before:
-            await self.connection.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(before.path)}})
+            await self._close(before.path)
+
+    async def _open(self, path: str, text: str, version: int) -> None:
+        language_id = self._language.ids[os.path.splitext(path)[1]]
+        opened = {"uri": uri_of(path), "version": version, "languageId": language_id, "text": text}
+        await self.connection.notify("textDocument/didOpen", {"textDocument": opened})
+
+    async def _close(self, path: str) -> None:
+        await self.connection.notify("textDocument/didClose", {"textDocument": {"uri": uri_of(path)}})
 
     async def _tell_changes(self) -> None:
         old, new = self._stamps, await asyncio.to_thread(self._walk)
         self._stamps = new
         kinds = {path: 2 if path in old else 1 for path, stamp in new.items() if old.get(path) != stamp}
         kinds |= {path: 3 for path in old if path not in new}
+        if any(kind != 2 for kind in kinds.values()):
+            self._warm = False
         if kinds:
             changes = [{"uri": uri_of(path), "type": kind} for path, kind in kinds.items()]
             await self.connection.notify("workspace/didChangeWatchedFiles", {"changes": changes})
@@ -178,6 +213,73 @@ class LanguageClient:
 
     # Questions.
 
+    async def definition(self, line: int, column: int) -> Found:
+        document = self._open_document()
+
+        async def ask() -> list[SourcePlace]:
+            return await self.places("textDocument/definition", line, column)
+
+        def whole(places: list[SourcePlace]) -> bool:
+            """Nothing, or only where this very file imports it, is what a server says that has not read the rest."""
+            own = inside(document.path, self._files.root)
+            return any(place.path != own or not _IMPORTS.search(place.text) for place in places)
+
+        places, loading = await self._stood_by(ask, whole)
+        return Found(tuple(places), loading)
+
+    async def references(self, line: int, column: int, word: str) -> Found:
+        extra = {"context": {"includeDeclaration": True}}
+        sources = [path for path in self._stamps if os.path.splitext(path)[1] in self._language.ids]
+        held = await asyncio.to_thread(holding, word, sources, self._files)
+
+        async def ask() -> list[SourcePlace]:
+            return await self.places("textDocument/references", line, column, extra)
+
+        def missing(places: list[SourcePlace]) -> list[str]:
+            listed = {place.path for place in places}
+            return [path for path in held if inside(path, self._files.root) not in listed]
+
+        places, loading = await self._stood_by(ask, lambda found: not missing(found))
+        if (short := missing(places)) and not loading and self._opening_helps is not False:
+            async with self._opened(short[:MOST_OPENED]):
+                again, loading = await self._stood_by(ask, lambda found: not missing(found), afresh=True)
+            self._opening_helps = len(again) > len(places)
+            places = max(places, again, key=len)
+        unlisted = (inside(path, self._files.root) or path for path in missing(places))
+        return Found(tuple(places), loading, tuple(unlisted))
+
+    async def hover(self, line: int, column: int) -> Said:
+        async def ask() -> str:
+            answer = await self._ask_at("textDocument/hover", line, column, {})
+            return plain(answer.get("contents")) if isinstance(answer, dict) else ""
+
+        return Said(*await self._stood_by(ask, lambda text: bool(text) and not _UNKNOWN.search(text)))
+
+    async def diagnostics(self) -> Diagnosed:
+        document = self._open_document()
+
+        async def pulled() -> list[WireDiagnostic]:
+            params = {"textDocument": {"uri": uri_of(document.path)}}
+            return msgspec.convert(await self._ask("textDocument/diagnostic", params), Pulled).items
+
+        async def published() -> list[WireDiagnostic]:
+            while self._published is None:
+                self.loading.news.clear()
+                self.connection.check()
+                await self.loading.news.wait()
+            return self._published
+
+        ask = pulled if self._capabilities.diagnostic_provider else published
+        found, loading = await self._stood_by(ask, lambda items: True, afresh=ask is published)
+        lines = lines_of(document.text)
+        told = (
+            Diagnostic(
+                *self._spot(item.range.start, lines), severity_of(item.severity), code_of(item.code), item.message
+            )
+            for item in found
+        )
+        return Diagnosed(tuple(sorted(told, key=lambda item: (item.line, item.column))), loading)
+
     async def places(
         self, method: str, line: int, column: int, extra: dict[str, Any] | None = None
     ) -> list[SourcePlace]:
@@ -185,33 +287,65 @@ class LanguageClient:
         found = msgspec.convert(answer if isinstance(answer, list) else [answer], list[Location])
         return await asyncio.to_thread(self._placed, found)
 
-    async def hover(self, line: int, column: int) -> str:
-        answer = await self._ask_at("textDocument/hover", line, column, {})
-        return plain(answer.get("contents")) if isinstance(answer, dict) else ""
+    async def _stood_by(
+        self, ask: Callable[[], Awaitable[Answer]], whole: Callable[[Answer], bool], *, afresh: bool = False
+    ) -> tuple[Answer, str]:
+        """The answer that the server stands by, and what it was still at when it was taken without that.
 
-    async def diagnostics(self) -> list[Diagnostic]:
+        `whole` says whether nothing speaks against an answer. `afresh` asks twice of a server that is known to be
+        ready, too.
+        """
+        begun, patience = self.loading.begun, self._patience
+        answer = await ask()
+        if self._warm and not afresh and not self.loading.doing and (whole(answer) or begun == self.loading.begun):
+            return answer, ""
+        now = asyncio.get_running_loop().time
+        until = now() + patience.most
+        if not self._warm:
+            await self._first_sign(min(until, now() + patience.sign))
+        doubtful = min(until, now() + patience.doubt)
+        while True:
+            settled = await self.loading.settled(patience.quiet, until)
+            again = await ask()
+            same, answer = again == answer, again
+            if settled and same and (whole(answer) or now() >= doubtful):
+                self._warm = True
+                return answer, ""
+            if now() >= until:
+                return answer, self.loading.doing or "its answers still change"
+            await asyncio.sleep(ASK_AGAIN_SECONDS if same else 0)
+
+    async def _first_sign(self, until: float) -> None:
+        """Wait for diagnostics of the open document: most servers publish them when they have loaded its project."""
+        loop = asyncio.get_running_loop()
+        while self._published is None and not self._capabilities.diagnostic_provider and loop.time() < until:
+            self.loading.news.clear()
+            self.connection.check()
+            try:
+                async with asyncio.timeout_at(until):
+                    await self.loading.news.wait()
+            except TimeoutError:
+                return
+
+    @asynccontextmanager
+    async def _opened(self, paths: Sequence[str]) -> AsyncIterator[None]:
+        """These files open as well, as in an editor, and closed again."""
         document = self._open_document()
-        if self._capabilities.diagnostic_provider:
-            params = {"textDocument": {"uri": uri_of(document.path)}}
-            answer = await self._ask("textDocument/diagnostic", params)
-            found = msgspec.convert(answer, Pulled).items
-        else:
-            while self._published is None:
-                self._news.clear()
-                self.connection.check()
-                await self._news.wait()
-            await asyncio.sleep(SETTLE_SECONDS)
-            found = self._published or []
-        lines = lines_of(document.text)
-        return sorted(
-            (
-                Diagnostic(
-                    *self._spot(item.range.start, lines), severity_of(item.severity), code_of(item.code), item.message
-                )
-                for item in found
-            ),
-            key=lambda item: (item.line, item.column),
-        )
+        opened = []
+        try:
+            for path in paths:
+                if path != document.path:
+                    try:
+                        text = text_of(await asyncio.to_thread(self._files.read, path))
+                    except (ToolFailed, OSError):
+                        continue
+                    await self._open(path, text, 1)
+                    opened.append(path)
+            yield
+        finally:
+            if not self.connection.lost:
+                for path in opened:
+                    await self._close(path)
 
     async def _ask_at(self, method: str, line: int, column: int, extra: dict[str, Any]) -> Any:
         document = self._open_document()
@@ -220,16 +354,10 @@ class LanguageClient:
         return await self._ask(method, {"textDocument": {"uri": uri_of(document.path)}, "position": position, **extra})
 
     async def _ask(self, method: str, params: dict[str, Any]) -> Any:
-        """The answer; an empty one is not believed while the server is at work on the project."""
-        doubted = False
+        """The answer; asked again where the server gave up for a reason that passes."""
         while True:
-            busy, begun = bool(self._work), self._begun
             try:
-                answer = await self.connection.request(method, params)
-                # Work begun meanwhile is doubted once: some servers announce each request as work.
-                if answer or not (busy or (begun != self._begun and not doubted)):
-                    return answer
-                doubted = True
+                return await self.connection.request(method, params)
             except RpcRefused as refused:
                 if refused.code not in ASK_AGAIN:
                     raise
@@ -276,15 +404,11 @@ class LanguageClient:
         document = self._document
         if document and path_of(published.uri) == document.path and published.version in (None, document.version):
             self._published = published.diagnostics
-            self._news.set()
+            self.loading.heard()
 
-    def _hear_progress(self, params: Any) -> None:
-        progress = msgspec.convert(params, WireProgress)
-        if progress.value.kind == "begin":
-            self._begun += 1
-            self._work[progress.token] = progress.value.title or "working"
-        elif progress.value.kind == "end":
-            self._work.pop(progress.token, None)
+    def _hear_edit(self, params: Any) -> dict[str, bool]:
+        self.applied.append(params.get("edit") if isinstance(params, dict) else None)
+        return {"applied": True}
 
     def _folders(self) -> list[dict[str, str]]:
         return [{"uri": uri_of(self._files.root), "name": "project"}]

@@ -38,7 +38,7 @@ class Language(Struct, frozen=True):
 
 _TYPESCRIPT = Server(
     ("typescript-language-server", "--stdio"),
-    "npm install -g typescript typescript-language-server",
+    "npm install -g typescript@5 typescript-language-server",
     options={"disableAutomaticTypingAcquisition": True},
 )
 _RUST = Server(

@@ -18,18 +18,20 @@ import msgspec
 from quintet.adapters.files.temporary_folders import temporary_folder
 from quintet.adapters.processes.piped_child import Piped
 from quintet.adapters.processes.processes import child_environment, own_environment
+from quintet.adapters.sandbox.containment import Launch
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces, opened
 from quintet.domain.ports.ports import Files
-from quintet.features.language_servers.client import LanguageClient
+from quintet.features.language_servers.client import LanguageClient, Patience
 from quintet.features.language_servers.json_rpc import ConnectionLost, RpcRefused
 from quintet.features.language_servers.registry import Language, Server, choose, folders, language_of
-from quintet.features.language_servers.values import Diagnostic, SourcePlace
+from quintet.features.language_servers.values import Diagnosed, Found, Said
 
 if TYPE_CHECKING:
     from quintet.app.services import Opening
 
-ANSWER_SECONDS = 20.0
+ANSWER_SECONDS = 45.0  # a server may take long to start on a busy machine
 IN_ITS_TMP = "/tmp/quintet-servers"  # in the sandbox, whose /tmp is the session's own
 GRANT = Grant(effects=(Effect.READ,))
 # Servers ask their language's own tools about the project; these then neither load nor build into it.
@@ -41,13 +43,14 @@ TOOLS_STAY_HOME = {
 }
 
 Answer = TypeVar("Answer")
-Wrap = Callable[[Sequence[str], str, Grant], Sequence[str]]  # argv, cwd, grant → argv in a sandbox
+Wrap = Callable[[Sequence[str], str, Grant], Launch]  # argv, cwd, grant → how it starts in a sandbox
 
 
 class LocalLanguageServers:
     """`own_code` says whether code of the project may run: it is trusted, or `wrap` contains it.
 
-    `contained` says that `wrap` does; only then a server that lies in the project is one.
+    `contained` says that `wrap` does; only then a server that lies in the project is one. `hidden` says what a server
+    that ended could not open there, `places` what the user shows and gives it.
     """
 
     def __init__(
@@ -56,31 +59,37 @@ class LocalLanguageServers:
         *,
         own_code: bool = False,
         contained: bool = False,
-        wrap: Wrap = lambda argv, cwd, grant: argv,
+        wrap: Wrap = lambda argv, cwd, grant: Launch(tuple(argv), cwd),
+        hidden: Callable[[Launch, str], Sequence[str]] = lambda launch, said: (),
+        places: OpenedPlaces = NOTHING_OPENED,
         search: tuple[str, ...] | None = None,
         answer_seconds: float = ANSWER_SECONDS,
+        patience: Patience | None = None,
     ) -> None:
         self._files = files
         self._own_code = own_code
         self._contained = contained
         self._wrap = wrap
+        self._hidden = hidden
+        self._grant = opened(GRANT, places, writes=bool(places.given))
+        self._launches: dict[str, Launch] = {}  # by the path of the program
         self._search = search
         self._answer_seconds = answer_seconds
+        self._patience = patience or Patience()
         self._running: dict[str, LanguageClient] = {}  # by the path of the program
         self._cache = ""
         self._turn = asyncio.Lock()
 
-    async def definition(self, path: str, text: str, line: int, column: int) -> list[SourcePlace]:
-        return await self._ask(path, text, lambda server: server.places("textDocument/definition", line, column))
+    async def definition(self, path: str, text: str, line: int, column: int) -> Found:
+        return await self._ask(path, text, lambda server: server.definition(line, column))
 
-    async def references(self, path: str, text: str, line: int, column: int) -> list[SourcePlace]:
-        extra = {"context": {"includeDeclaration": True}}
-        return await self._ask(path, text, lambda server: server.places("textDocument/references", line, column, extra))
+    async def references(self, path: str, text: str, line: int, column: int, word: str) -> Found:
+        return await self._ask(path, text, lambda server: server.references(line, column, word))
 
-    async def hover(self, path: str, text: str, line: int, column: int) -> str:
+    async def hover(self, path: str, text: str, line: int, column: int) -> Said:
         return await self._ask(path, text, lambda server: server.hover(line, column))
 
-    async def diagnostics(self, path: str, text: str) -> list[Diagnostic]:
+    async def diagnostics(self, path: str, text: str) -> Diagnosed:
         return await self._ask(path, text, lambda server: server.diagnostics())
 
     async def close(self) -> None:
@@ -116,8 +125,8 @@ class LocalLanguageServers:
                 async with asyncio.timeout(self._answer_seconds):
                     return await answered()
             except TimeoutError:
-                if (slow := self._running.get(program)) and slow.at_work:
-                    raise ToolFailed(f"{name} is still at work ({slow.at_work}); ask again in a while") from None
+                if (slow := self._running.get(program)) and slow.loading.doing:
+                    raise ToolFailed(f"{name} is still loading ({slow.loading.doing}); ask again in a while") from None
                 why = f"no answer within {self._answer_seconds:g} s"
             except ConnectionLost as lost:
                 why = str(lost)
@@ -128,9 +137,11 @@ class LocalLanguageServers:
             raise ToolFailed(f"{name}: {why}{await self._end(program)}")
 
     async def _started(self, language: Language, server: Server, program: str) -> LanguageClient:
-        argv = self._wrap((program, *server.argv[1:]), self._files.root, GRANT)
-        child = await Piped.start(argv, cwd=self._files.root, environment=self._environment())
-        client = self._running[program] = LanguageClient(child, language, self._files)
+        launch = self._launches[program] = await asyncio.to_thread(
+            self._wrap, (program, *server.argv[1:]), self._files.root, self._grant
+        )
+        child = await Piped.start(launch.argv, cwd=self._files.root, environment=self._environment())
+        client = self._running[program] = LanguageClient(child, language, self._files, self._patience)
         await client.handshake(server.options)
         return client
 
@@ -141,7 +152,8 @@ class LocalLanguageServers:
             return ""
         await asyncio.shield(client.end())
         said = client.child.last_words()
-        return f". It said last:\n{said}" if said else ""
+        notes = self._hidden(self._launches[program], said) if said else ()
+        return "\n".join([f". It said last:\n{said}", *notes]) if said else ""
 
     def _environment(self) -> dict[str, str]:
         if not self._cache:
@@ -157,5 +169,7 @@ def open_servers(opening: Opening) -> LocalLanguageServers:
         opening.files,
         own_code=opening.loaded.trusted or contained,
         contained=contained,
-        wrap=lambda argv, cwd, grant: opening.containment.launch(argv, cwd, grant).argv,
+        wrap=opening.containment.launch,
+        hidden=opening.containment.hidden,
+        places=opening.terms.places,
     )

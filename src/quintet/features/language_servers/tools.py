@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from quintet.domain.base.errors import ToolFailed
@@ -11,7 +10,7 @@ from quintet.domain.base.wording import counted, few
 from quintet.domain.permission.effects import Effect
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
-from quintet.features.language_servers.values import Diagnostic, SourcePlace
+from quintet.features.language_servers.values import Diagnosed, Found
 from quintet.tools.declare import tool
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 100
 MOST_COLUMNS = 200  # of a source line
+MOST_NAMED = 10  # files that hold the word and are not in the list
 MOST_SAID = 1000  # of one diagnostic
 MOST_CHARACTERS = 30_000
 
@@ -50,10 +50,11 @@ async def lsp_tool(
     where = _find(path, text, symbol, line)
     if command == "hover_symbol":
         said = await servers.hover(real, text, *where)
-        return ToolResult(_cut(said, MOST_CHARACTERS) or _nothing("is known about", symbol, where))
+        return _told(_cut(said.text, MOST_CHARACTERS) or _nothing("is known about", symbol, where), "", said.loading)
     if command == "goto_definition":
         return _places(await servers.definition(real, text, *where), _nothing("defines", symbol, where))
-    return _places(await servers.references(real, text, *where), _nothing("refers to", symbol, where))
+    word = symbol.strip().rpartition(".")[2]
+    return _places(await servers.references(real, text, *where, word), _nothing("refers to", symbol, where), word)
 
 
 def _find(path: str, text: str, symbol: str, line: int) -> tuple[int, int]:
@@ -79,16 +80,22 @@ def _nothing(what: str, symbol: str, where: tuple[int, int]) -> str:
     return f"nothing {what} {symbol} at {where[0]}:{where[1]}; give the line if another occurrence was meant"
 
 
-def _places(places: Sequence[SourcePlace], nothing: str) -> ToolResult:
+def _places(found: Found, nothing: str, word: str = "") -> ToolResult:
+    places = found.places
     lines = [f"{place.path}:{place.line}:{place.column}  {_cut(place.text)}".rstrip() for place in places[:MOST_SHOWN]]
-    return _listed(lines, len(places), "place") if places else ToolResult(nothing, summary="none")
+    more = [f"({len(places) - MOST_SHOWN} more)"] if len(places) > MOST_SHOWN else []
+    if found.unlisted:
+        count = counted(len(found.unlisted), "other file")
+        more.append(f"({word} also occurs in {count}, not counted by the server: {few(found.unlisted, MOST_NAMED)})")
+    text = "\n".join([*lines, *more] if places else [nothing, *more])
+    return _told(text, counted(len(places), "place") if places else "none", found.loading)
 
 
-def _diagnostics(found: Sequence[Diagnostic]) -> ToolResult:
-    if not found:
-        return ToolResult("no diagnostics", summary="none")
+def _diagnostics(found: Diagnosed) -> ToolResult:
+    if not found.diagnostics:
+        return _told("no diagnostics", "none", found.loading)
     lines = []
-    for item in found[:MOST_SHOWN]:
+    for item in found.diagnostics[:MOST_SHOWN]:
         words = (
             f"{item.line}:{item.column}",
             item.severity,
@@ -96,12 +103,17 @@ def _diagnostics(found: Sequence[Diagnostic]) -> ToolResult:
             _cut(" ".join(item.message.split()), MOST_SAID),
         )
         lines.append(" ".join(filter(None, words)))
-    return _listed(lines, len(found), "diagnostic")
-
-
-def _listed(lines: list[str], number: int, noun: str) -> ToolResult:
+    number = len(found.diagnostics)
     more = [f"({number - len(lines)} more)"] if number > len(lines) else []
-    return ToolResult("\n".join(lines + more), summary=counted(number, noun))
+    return _told("\n".join(lines + more), counted(number, "diagnostic"), found.loading)
+
+
+def _told(text: str, summary: str, loading: str) -> ToolResult:
+    """What the server said; with what it was still at, where that may have made it say less."""
+    if not loading:
+        return ToolResult(text, summary=summary)
+    note = f"Still loading: {_cut(loading)}. This may be incomplete; ask again in a while."
+    return ToolResult(f"{note}\n{text}", summary=", ".join(filter(None, (summary, "may be incomplete"))))
 
 
 def _cut(text: str, most: int = MOST_COLUMNS) -> str:

@@ -20,3 +20,35 @@ class Diagnostic(Struct, frozen=True):
     severity: str  # error, warning, information or hint
     code: str
     message: str
+
+
+class Found(Struct, frozen=True):
+    """What a server answered, and what speaks against its being all."""
+
+    places: tuple[SourcePlace, ...]
+    loading: str = ""  # what the server was still at
+    unlisted: tuple[str, ...] = ()  # files that hold the word and that the server does not list
+
+
+class Said(Struct, frozen=True):
+    text: str
+    loading: str = ""
+
+
+class Diagnosed(Struct, frozen=True):
+    diagnostics: tuple[Diagnostic, ...]
+    loading: str = ""
+
+
+class CodeAction(Struct, frozen=True):
+    title: str
+    kind: str = ""
+    disabled: str = ""  # why it cannot be applied
+
+
+class FileEdit(Struct, frozen=True):
+    """A file with what a server would have it hold."""
+
+    path: str
+    before: bytes
+    after: bytes

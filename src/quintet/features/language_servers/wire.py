@@ -19,6 +19,7 @@ class Position(Struct):
 
 class Range(Struct):
     start: Position
+    end: Position | None = None
 
 
 class Location(Struct, rename="camel"):
@@ -54,6 +55,8 @@ class Pulled(Struct):
 class Capabilities(Struct, rename="camel"):
     position_encoding: str = "utf-16"
     diagnostic_provider: Any = None
+    rename_provider: Any = None
+    code_action_provider: Any = None
 
 
 class Initialized(Struct):
@@ -63,6 +66,8 @@ class Initialized(Struct):
 class WireWork(Struct):
     kind: str
     title: str = ""
+    message: str | None = None
+    percentage: float | None = None
 
 
 class WireProgress(Struct):
