@@ -45,7 +45,7 @@ def test_a_new_agent_is_an_example_that_works(quintet: Program) -> None:
     made = quintet.run("agents", "new", "harbour-guide", "--json").clean(0).json()
     assert Path(made["file"]) == quintet.root / ".quintet/agents/harbour-guide/harbour-guide.agent.yaml"
     checked = quintet.run("agents", "check", "--json").clean(0).json()
-    assert checked == {"agents": ["harbour-guide"], "malformed": [], "loose_ends": []}
+    assert checked == {"agents": ["harbour-guide"], "malformed": [], "loose_ends": [], "notes": []}
     assert quintet.run("route", "--agent", "harbour-guide", "--json", "--", "FL").json()["kind"] == "StartWorkflow"
     again = quintet.run("agents", "new", "harbour-guide")
     assert again.code == 2
@@ -69,6 +69,18 @@ def test_what_is_malformed_is_said_and_left_out(quintet: Program) -> None:
     shown = quintet.run("agents", "show", str(path))
     assert shown.code == 2
     assert "agent.menu" in shown.err
+
+
+def test_what_is_not_known_is_noted_and_strict_counts_it_as_wrong(quintet: Program) -> None:
+    pages = quintet.root / "plugins/a/agents"
+    pages.mkdir(parents=True)
+    (pages / "a.md").write_text("---\nname: a\ndescription: d\nsparkle: bright\n---\nx\n")
+    note = f"{pages}/a.md:4: sparkle: is not a field here, and is not used. (note)"
+    said = quintet.run("agents", "check", "plugins").clean(0).out.splitlines()
+    assert said == [note, "agents read: 1, problems: 0, warnings: 0, notes: 1"]
+    assert quintet.run("agents", "check", "--strict", "plugins").code == 1
+    (pages / "a.md").write_text("---\nname: a\ndescription: d\nmodel: opus\n---\nx\n")
+    quintet.run("agents", "check", "--strict", "plugins").clean(0)
 
 
 def test_route_answers_with_the_resolved_command(quintet: Program) -> None:

@@ -11,19 +11,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from quintet.adapters.agents.catalogue import (
-    SHIPPED,
-    Catalogue,
     CatalogueEntry,
     all_agents,
-    at_path,
+    below_path,
     find_agent,
     write_example,
 )
+from quintet.adapters.agents.loose_ends import loose_ends
 from quintet.adapters.files.paths import locate
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.agents.agent import AgentProblem, MenuItem, visible_menu
 from quintet.domain.agents.route import ResolvedCommand, resolve
-from quintet.domain.agents.workflow import menu_problems
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.dials.axes import Surface
 from quintet.surfaces.tables import complain, room, say, say_json, say_table, table
@@ -33,7 +31,7 @@ SURFACES = ("tui", "web", "headless", "rpc")
 
 def agents_list(arguments: Namespace) -> int:
     catalogue = all_agents(locate(arguments.directory))
-    _aside(catalogue.problems)
+    _aside(problem for problem in catalogue.problems if not problem.noted)
     if arguments.json:
         say_json([_summary(one) for one in catalogue.agents.values()])
         return 0
@@ -52,7 +50,7 @@ def agents_show(arguments: Namespace) -> int:
     if arguments.json:
         say_json(_whole(one, surface))
         return 0
-    _aside(problem for problem in problems if problem.file.startswith(one.package.root))
+    _aside(problem for problem in problems if problem.file.startswith(one.package.root) and not problem.noted)
     agent, persona = one.agent, one.agent.persona
     lines = [" ".join(filter(None, (agent.icon, agent.name, f"· {agent.title}" if agent.title else "")))]
     lines += ["", persona.role, *persona.identity.splitlines()[:8]]
@@ -69,22 +67,42 @@ def agents_show(arguments: Namespace) -> int:
 
 
 def agents_check(arguments: Namespace) -> int:
-    """What is malformed (exit code 1), and what leads nowhere when chosen."""
-    catalogue = Catalogue()
-    if not arguments.paths:
-        catalogue = all_agents(locate(arguments.directory))
-    for path in arguments.paths:
+    """What is malformed (exit code 1), what leads nowhere when chosen, and what nothing here uses.
+
+    Strict, for authors: each of them counts as wrong.
+    """
+    checked, problems = _at_paths(arguments.paths) if arguments.paths else _all(arguments.directory)
+    project = locate(arguments.directory).root
+    loose = [problem for one in checked for problem in _loose(one, project)]
+    notes = [problem for problem in problems if problem.noted]
+    malformed = [problem for problem in problems if not problem.noted]
+    if arguments.json:
+        ids = [one.agent.id for one in checked]
+        say_json({"agents": ids, "malformed": malformed, "loose_ends": loose, "notes": notes})
+    else:
+        say([*map(str, malformed), *(f"{problem} (warning)" for problem in loose)])
+        say([f"{problem} (note)" for problem in notes])
+        counts = {"problems": malformed, "warnings": loose, "notes": notes}
+        say([", ".join([f"agents read: {len(checked)}", *(f"{name}: {len(some)}" for name, some in counts.items())])])
+    return 1 if malformed or (arguments.strict and (loose or notes)) else 0
+
+
+def _all(directory: str) -> tuple[list[CatalogueEntry], list[AgentProblem]]:
+    catalogue = all_agents(locate(directory))
+    return [one for one in catalogue.agents.values() if one.origin != "shipped"], catalogue.problems
+
+
+def _at_paths(paths: Iterable[str]) -> tuple[list[CatalogueEntry], list[AgentProblem]]:
+    entries: list[CatalogueEntry] = []
+    problems: list[AgentProblem] = []
+    for path in paths:
         if not os.path.exists(path):
             raise NotFound(f"{path}: there is no such file or folder")
-        catalogue.add(at_path(path), "path")
-    checked = [one for one in catalogue.agents.values() if arguments.paths or not one.agent.source.startswith(SHIPPED)]
-    loose = [problem for one in checked for problem in _loose(one)]
-    if arguments.json:
-        say_json({"agents": [one.agent.id for one in checked], "malformed": catalogue.problems, "loose_ends": loose})
-    else:
-        say([*map(str, catalogue.problems), *(f"{problem} (warning)" for problem in loose)])
-        say([f"agents read: {len(checked)}, problems: {len(catalogue.problems)}, warnings: {len(loose)}"])
-    return 1 if catalogue.problems else 0
+        for found in below_path(path):
+            problems += found.problems
+            if package := found.package:
+                entries += [CatalogueEntry(agent, package, "path") for agent in package.agents]
+    return entries, problems
 
 
 def agents_new(arguments: Namespace) -> int:
@@ -183,13 +201,13 @@ def _does(item: MenuItem) -> str:
     return f"{text[:59]}…" if len(text) > 60 else text
 
 
-def _loose(one: CatalogueEntry) -> Iterable[AgentProblem]:
+def _loose(one: CatalogueEntry, project: str) -> Iterable[AgentProblem]:
     try:
         with open(one.agent.source, encoding="utf-8-sig") as file:
             lines = file.read().splitlines()
     except OSError:
         lines = []
-    for end in menu_problems(one.agent, one.package):
+    for end in loose_ends(one.agent, one.package, project):
         line = next((number for number, text in enumerate(lines, 1) if end.target in text), 1)
         yield AgentProblem(one.agent.source, line, end.target, end.problem)
 
@@ -219,7 +237,10 @@ AGENTS = actions(
             "agents check",
             "What is wrong with agents' files, by file, line and field; exit code 1 if any is malformed.",
             agents_check,
-            lambda p: p.add_argument("paths", nargs="*", metavar="PATH", help="files or folders; else all there are"),
+            lambda p: (
+                p.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders with all below; else all"),
+                p.add_argument("--strict", action="store_true", help="for authors: warnings and notes count as wrong"),
+            ),
         ),
         "new": lookup(
             "agents new",

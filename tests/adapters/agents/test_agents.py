@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 
 from quintet.adapters.agents.catalogue import Catalogue, all_agents, at_path, find_agent
+from quintet.adapters.agents.loose_ends import loose_ends
 from quintet.adapters.agents.package import FoundPackage
 from quintet.adapters.agents.package_files import MOST_BYTES
 from quintet.adapters.files.located_yaml import MOST_NODES, NotReadable, read_json, read_yaml
 from quintet.adapters.files.paths import Places
 from quintet.domain.agents.agent import Agent, HandlerKind
-from quintet.domain.agents.workflow import NodeKind, menu_problems
+from quintet.domain.agents.workflow import NodeKind
 from quintet.domain.base.errors import NotFound, UsageError
 
 GOOD = """\
@@ -88,7 +89,6 @@ def test_an_agent_is_read_whole(tmp_path: Path) -> None:
         ("    id: keeper\n", "", 2, "agent.metadata.id"),
         ("name: Keeper", 'name: "  "', 4, "agent.metadata.name"),
         ("name: Keeper", "name: 12", 4, "agent.metadata.name"),
-        ("    title:", "    tittle: x\n    title:", 5, "agent.metadata.tittle"),
         ("    role: Keeper of the light\n", "", 7, "agent.persona.role"),
         ("      - The light first.", "      - ''", 12, "agent.persona.principles[0]"),
         ("    principles:\n      - The light first.", "    principles: []", 11, "agent.persona.principles"),
@@ -526,7 +526,7 @@ def test_the_shipped_agents_are_whole(tmp_path: Path) -> None:
     assert catalogue.problems == []
     for one in catalogue.agents.values():
         assert one.package.workflows
-        assert list(menu_problems(one.agent, one.package)) == []
+        assert list(loose_ends(one.agent, one.package, str(tmp_path))) == []
         for workflow in one.package.workflows:
             reached, ends = {workflow.graph.entry}, [workflow.graph.entry]
             while ends:
@@ -539,11 +539,25 @@ def test_the_shipped_agents_are_whole(tmp_path: Path) -> None:
 
 def test_what_leads_nowhere_is_a_loose_end(tmp_path: Path) -> None:
     text = GOOD.replace('"#weather"', '"#storm"') + "    - {trigger: old, workflow: a/flow.yaml, description: Old}\n"
+    text += "    - {trigger: run, exec: '{package-root}/run.md', description: Run, data: none.csv}\n"
+    text += "    - {trigger: here, exec: here.md, description: Here, data: '{elsewhere}/none.csv'}\n"
+    text += "    - {trigger: root, tmpl: '{project-root}/gone.md', description: Root}\n"
+    write(tmp_path, "here.md", "here")
     found = at_path(str(write(tmp_path, "keeper.agent.yaml", text)))
     assert found.package
-    ends = [(end.target, end.problem.split("(")[0]) for end in menu_problems(found.package.agents[0], found.package)]
-    assert ends == [
+
+    def ends(project: Path) -> list[tuple[str, str]]:
+        assert found.package
+        found_ends = loose_ends(found.package.agents[0], found.package, str(project))
+        return [(end.target, end.problem) for end in found_ends]
+
+    missing = "is not a file of the package or the project"
+    own = [
         ("light-lamp", "is not a workflow of this package"),
         ("#storm", "is not a prompt of this agent"),
-        ("a/flow.yaml", "is a classic workflow "),
+        ("a/flow.yaml", missing),
+        ("{package-root}/run.md", missing),
+        ("none.csv", missing),
     ]
+    assert ends(tmp_path) == [*own, ("{project-root}/gone.md", missing)]
+    assert ends(tmp_path / "another") == own, "what lies in another project is not judged from here"

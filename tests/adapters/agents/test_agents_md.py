@@ -242,3 +242,47 @@ def test_a_page_that_is_a_pipe_is_none(root: Path) -> None:
     os.mkfifo(root / "AGENTS.md")
     put(root / "CLAUDE.md", "Two.")
     assert head(root) == "From CLAUDE.md:\n\nTwo."
+
+
+# ── pages of other programs
+
+
+def test_copilots_and_cursors_page_count_where_the_root_has_no_other(root: Path) -> None:
+    put(root / ".cursorrules", "Old rules.")
+    assert head(root) == "From .cursorrules:\n\nOld rules."
+    put(root / ".github/copilot-instructions.md", "Copilot.")
+    assert head(root) == "From .github/copilot-instructions.md:\n\nCopilot."
+    put(root / "CLAUDE.md", "Claude.")
+    assert head(root) == "From CLAUDE.md:\n\nClaude."
+
+
+def test_a_persons_own_page_stands_beside_that_of_its_folder(root: Path) -> None:
+    put(root / "CLAUDE.local.md", "Mine.")
+    put(root / "src/CLAUDE.local.md", "Mine, here.")
+    assert head(root) == "From CLAUDE.local.md:\n\nMine."
+    put(root / "AGENTS.md", "All.")
+    assert head(root) == "From AGENTS.md:\n\nAll.\n\nFrom CLAUDE.local.md:\n\nMine."
+    assert below(root, "src/a.py") == [("src/CLAUDE.local.md", "Mine, here.")]
+
+
+def test_a_text_that_stands_on_two_pages_is_told_once(root: Path) -> None:
+    put(root / "AGENTS.md", "The same.")
+    put(root / ".cursor/rules/all.mdc", "---\nalwaysApply: true\n---\nThe same.")
+    assert head(root) == "From AGENTS.md:\n\nThe same."
+
+
+def test_cursors_rules_hold_always_or_for_the_files_that_they_name(root: Path) -> None:
+    put(root / ".cursor/rules/style.mdc", "---\ndescription: Style\nglobs:\nalwaysApply: true\n---\n# Style\n")
+    put(
+        root / ".cursor/rules/deep/ts.mdc",
+        "---\ndescription: TS: types\nglobs: *.ts,src/**/*.tsx\nalwaysApply: false\n---\nTypes.",
+    )
+    put(root / ".cursor/rules/asked.mdc", "---\ndescription: when asked\nalwaysApply: false\n---\nNot told.")
+    put(root / ".github/instructions/py.instructions.md", "---\napplyTo: '**/*.py'\n---\nFour spaces.")
+    assert head(root) == "From .cursor/rules/style.mdc:\n\n# Style"
+    assert below(root, "a/b.ts") == [(".cursor/rules/deep/ts.mdc", "Types.")]
+    assert below(root, "src/deep/x.tsx", "b.py") == [
+        (".cursor/rules/deep/ts.mdc", "Types."),
+        (".github/instructions/py.instructions.md", "Four spaces."),
+    ]
+    assert below(root, "lib/x.tsx", "README.md") == []

@@ -356,6 +356,27 @@ def test_data_is_parsed_by_its_ending(repo: Path, crew: Path, name: str, text: s
     enter(repo, script, ["ok"])
 
 
+CLASSIC = {
+    "old/workflow.yaml": "name: lamp\nwho: Ada\ninstructions: ./how.xml\n",
+    "old/how.xml": '<critical>Be brief.</critical><step n="1" goal="Oil">Ask {who}.</step><step n="2">Light it.</step>',
+}
+
+
+def test_a_classic_workflow_runs_step_by_step(repo: Path, crew: Path) -> None:
+    write(crew, "crew", [item("lamp", workflow="old/workflow.yaml")], CLASSIC)
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("lamp")
+        begun = [event.text for event in driver.of(p.StepBegun)]
+        assert begun == ['<step n="1" goal="Oil">Ask Ada.</step>', '<step n="2">Light it.</step>']
+        assert "Be brief." in driver.of(p.WorkflowBegun)[0].about
+        (run,) = driver.session.state.runs.known.values()
+        assert run.phase is RunPhase.COMPLETED
+
+    replies = [[call("finish_step", result="oil")], [call("finish_step", result="lit")], "The lamp is lit."]
+    enter(repo, script, replies)
+
+
 # ── what fails
 
 
@@ -374,6 +395,7 @@ LINKED = "linked.md"
         ({"workflow": "old/workflow.yml"}, "NOT_SUPPORTED_CLASSIC_WORKFLOW"),
         ({"exec": "{project-root}/old/task.xml"}, "NOT_SUPPORTED_CLASSIC_WORKFLOW"),
         ({"validate-workflow": "{project-root}/old/workflow.yaml"}, "NOT_SUPPORTED_CLASSIC_WORKFLOW"),
+        ({"validate-workflow": "known/workflow.yaml"}, "NOT_SUPPORTED_CLASSIC_WORKFLOW"),
         ({"workflow": "broken"}, "VALIDATION_FAILED"),
         ({"action": "Look", "data": "none.json"}, "DATA_LOAD_FAILED"),
         *[({"action": "Look", "data": name}, "DATA_LOAD_FAILED") for name in BAD_DATA],
@@ -383,6 +405,7 @@ def test_s2_verification_a_failed_dispatch_has_its_code_and_changes_nothing(
     repo: Path, crew: Path, fields: dict[str, str], code: str
 ) -> None:
     broken = {"workflows/broken/workflow.md": "# x\n", "workflows/broken/workflow.graph.json": "{}"}
+    broken |= {"known/workflow.yaml": "instructions: ./how.md", "known/how.md": "x"}
     write(crew, "crew", [item("try", **fields)], {**BAD_DATA, **broken, "config.yaml": "nothing: ''\n"})
 
     async def script(driver: Driver) -> None:

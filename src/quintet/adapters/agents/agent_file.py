@@ -1,6 +1,7 @@
 """One agent from one file: BMAD's YAML, or a Markdown page with frontmatter as AI CLIs keep them.
 
-What is wrong comes back as diagnostics instead of an agent; nothing is raised.
+What is wrong comes back as diagnostics instead of an agent; nothing is raised. A field that nothing here uses is noted,
+and the agent is read: only what would make a file mean something else is wrong.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from quintet.adapters.agents.package_files import PackageFiles
-from quintet.adapters.files.located_yaml import CheckedFields, NotReadable, Place, frontmatter, read_yaml
+from quintet.adapters.files.located_yaml import CheckedFields, NotReadable, Place, page_fields, read_yaml
 from quintet.domain.agents.agent import RESUME, Agent, AgentProblem, Handler, HandlerKind, MenuItem, MenuPrompt, Persona
 from quintet.domain.turn.tool_menu import TOOL_MODES
 
@@ -18,7 +19,16 @@ YAML_ENDINGS = (".agent.yaml", ".agent.yml")
 _TOP = ("agent", "saved_answers", "install_config")
 _AGENT = ("metadata", "persona", "critical_actions", "menu", "prompts", "memories")
 _AGENT_FLAGS = ("webskip", "discussion", "conversational_knowledge")
-_METADATA = ("id", "name", "title", "icon", "module", "hasSidecar")
+_METADATA = ("id", "name", "title", "icon", "module", "hasSidecar", "capabilities")
+_ITEM = (
+    *("trigger", "description", "workflow", "exec", "action", "validate-workflow", "tmpl", "data", "cmd"),
+    *("multi", "triggers", "ide-only", "web-only"),
+)
+# What a page may open with. Of those that AI CLIs know, name, description and the tools count here.
+_PAGE = (
+    *("name", "description", "tools", "disallowedTools", "model", "color", "permissionMode", "maxTurns", "skills"),
+    *("mcpServers", "hooks", "memory", "background", "effort", "isolation", "initialPrompt"),
+)
 
 
 def _does(label: str, trigger: str, code: str, action: str) -> MenuItem:
@@ -41,6 +51,10 @@ DEFAULT_MENU = (
 
 # The tools of an AI CLI by the names of ours.
 _TOOLS = {
+    "bashoutput": ("bash_output",),
+    "killshell": ("kill_shell",),
+    "notebookread": ("Read",),
+    "notebookedit": ("Edit",),
     "bash": ("bash", "bash_output", "write_to_shell", "kill_shell", "wait"),
     "multiedit": ("Edit",),
     "ls": ("fs_list_directory",),
@@ -73,10 +87,10 @@ def _from_yaml(files: PackageFiles, path: str, text: str) -> Read:
     checked = CheckedFields(files.shown(path), read_yaml(text))
     if checked.document.value is None:
         checked.note(("agent",), "is missing: the file is empty")
-        return None, checked.problems
+        return None, checked.findings
     checked.fields((), _TOP)
     if not checked.fields(("agent",), (*_AGENT, *_AGENT_FLAGS)):
-        return None, checked.problems
+        return None, checked.findings
     about: Place = ("agent", "metadata")
     metadata = checked.fields(about, _METADATA)
     id, name, title, icon = (checked.text((*about, field)) if metadata else "" for field in _METADATA[:4])
@@ -93,15 +107,19 @@ def _from_yaml(files: PackageFiles, path: str, text: str) -> Read:
         source=checked.file,
         package=files.root,
     )
-    return (None if checked.problems else agent), checked.problems
+    return (None if checked.problems else agent), checked.findings
 
 
 def _from_page(files: PackageFiles, path: str, text: str) -> Read:
-    document, body = frontmatter(text)
+    document, body, loose = page_fields(text, _PAGE, ("name", "tools", "disallowedTools"))
     checked = CheckedFields(files.shown(path), document)
     if not document.value:
         checked.note(("name",), "is missing: an agent's page opens with --- and the fields name and description")
-        return None, checked.problems
+        return None, checked.findings
+    if loose:
+        problem = f"{loose.problem}; read line by line. A value with a colon in it needs quotes"
+        checked.remarks.append(AgentProblem(checked.file, loose.line, "", problem, noted=True))
+    checked.fields((), _PAGE)
     name, description = checked.text(("name",)), checked.text(("description",))
     agent = Agent(
         short_id(name),
@@ -112,15 +130,22 @@ def _from_page(files: PackageFiles, path: str, text: str) -> Read:
         source=checked.file,
         package=files.root,
     )
-    return (None if checked.problems else agent), checked.problems
+    return (None if checked.problems else agent), checked.findings
 
 
 def _tools(checked: CheckedFields) -> frozenset[str] | None:
     """The tools a page keeps to, by our names; one we do not have gives nothing."""
-    value = checked.get(("tools",))
+    kept, denied = _named_tools(checked, "tools"), _named_tools(checked, "disallowedTools")
+    if not denied:
+        return kept
+    return (frozenset(_OURS.values()) if kept is None else kept) - denied
+
+
+def _named_tools(checked: CheckedFields, field: str) -> frozenset[str] | None:
+    value = checked.get((field,))
     if value is None or value == "*":
         return None
-    names = checked.texts(("tools",)) if isinstance(value, list) else checked.text(("tools",)).split(",")
+    names = checked.texts((field,)) if isinstance(value, list) else checked.text((field,)).split(",")
     bare = [re.sub(r"\(.*", "", name).strip().casefold() for name in names]
     return frozenset(tool for name in bare for tool in _TOOLS.get(name) or (_OURS.get(name, name),))
 
@@ -180,7 +205,7 @@ def read_menu(checked: CheckedFields, place: Place, *, strict: bool) -> tuple[Me
 
 
 def _item(checked: CheckedFields, at: Place, strict: bool) -> MenuItem:
-    fields = checked.fields(at)
+    fields = checked.fields(at, _ITEM if strict else ())
     several = "multi" in fields or "triggers" in fields
     label = checked.text((*at, "multi" if "multi" in fields else "description"))
     trigger, code = _trigger(checked, at, strict) if "trigger" in fields or not several else ("", "")

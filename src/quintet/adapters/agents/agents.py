@@ -10,7 +10,8 @@ import os
 from typing import Any
 
 from quintet.adapters.agents.catalogue import all_agents, find_agent
-from quintet.adapters.agents.package import MANIFEST, read_package, read_single
+from quintet.adapters.agents.classic_workflow import NotClassic, read_classic
+from quintet.adapters.agents.package import MANIFEST, installed_variables, read_package, read_single
 from quintet.adapters.agents.package_files import FORMATS, PackageFiles, PathLeavesPackage, parsed
 from quintet.adapters.agents.workflow_files import read_workflow
 from quintet.adapters.files.located_yaml import NotReadable, frontmatter, read_json
@@ -18,7 +19,7 @@ from quintet.adapters.files.paths import Places
 from quintet.adapters.files.private_files import private_folder
 from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.run import RunErrorCode
-from quintet.domain.agents.workflow import AgentPackage, Workflow, is_classic, render
+from quintet.domain.agents.workflow import AgentPackage, Workflow, filled, is_classic, own_variables, render
 from quintet.domain.base.errors import NotFound, RunFailed, UsageError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.wording import did_you_mean
@@ -66,11 +67,7 @@ class LocalAgents:
             raise RunFailed(RunErrorCode.WORKFLOW_REF_REQUIRED, "no workflow is named")
         root, path = self._placed(ref, agent) if _PATH.search(ref) else (agent.package, "")
         if is_classic(ref):
-            raise RunFailed(
-                RunErrorCode.CLASSIC,
-                f"{ref} is a classic workflow (.yaml, .yml, .xml), and those are not supported",
-                hint="Use a workflow.md, with a graph or step files beside it.",
-            )
+            return self._classic(PackageFiles(root), path, agent), root
         package, problems = self._package(agent)
         if found := package.workflow(path if path and root == agent.package else ref) if package else None:
             return found, agent.package
@@ -87,6 +84,21 @@ class LocalAgents:
             f"there is no workflow {ref} in {agent.package}.{did_you_mean(ref, names)}",
             hint=f"There are: {', '.join(names)}." if names else "It has none.",
         )
+
+    def _classic(self, files: PackageFiles, path: str, agent: Agent) -> Workflow:
+        def place(wanted: str) -> tuple[PackageFiles, str]:
+            root, inside = self._placed(os.path.join(files.root, wanted), agent)
+            return PackageFiles(root), inside
+
+        try:
+            return read_classic(files, path, lambda text: self.rendered(text, agent), place)
+        except NotClassic as error:
+            raise RunFailed(
+                RunErrorCode.CLASSIC,
+                f"{files.shown(path)} is not a workflow that can be run: {error}",
+                hint="A classic workflow is a workflow.yaml with `instructions: FILE`; others are a workflow.md, with "
+                "a graph or step files beside it.",
+            ) from None
 
     def _alone(self, files: PackageFiles, path: str) -> Workflow:
         workflow, problems = read_workflow(files, path)
@@ -107,7 +119,7 @@ class LocalAgents:
                 raise RunFailed(RunErrorCode.GRAPH_FILE_NOT_FOUND, f"{files.shown(graph)}: there is no such file")
         beside = path or f"workflows/{ref}/workflow.md"
         folder = os.path.dirname(files.shown(beside)) + os.sep
-        mine = [problem for problem in problems if problem.file.startswith(folder)]
+        mine = [problem for problem in problems if problem.file.startswith(folder) and not problem.noted]
         if mine and folder != files.root + os.sep:
             raise RunFailed(RunErrorCode.VALIDATION_FAILED, "\n".join(map(str, mine)))
 
@@ -145,11 +157,13 @@ class LocalAgents:
             fields, body = frontmatter(self._read(root, inside))
         except NotReadable as error:
             raise RunFailed(RunErrorCode.VALIDATION_FAILED, f"{whole}:{error.line}: {error.problem}") from None
-        return whole, fields.value, body
+        return whole, fields.value, _filled(body, fields.value, PackageFiles(root), inside)
 
     def step(self, path: str, root: str) -> str:
+        files = PackageFiles(root)
         try:
-            return frontmatter(PackageFiles(root).text(path))[1].strip()
+            fields, body = frontmatter(files.text(path))
+            return _filled(body.strip(), fields.value, files, path)
         except NotReadable as error:
             whole = os.path.join(root, path)
             code = RunErrorCode.PERMISSION_DENIED if isinstance(error, PathLeavesPackage) else RunErrorCode.PRECONDITION
@@ -202,7 +216,8 @@ class LocalAgents:
             "state-root": os.path.join(self._places.runs, run) if run else self._places.state,
         }
         package, _ = self._package(agent)
-        return render(text, places, package.variables if package else {})
+        configured = installed_variables(self._places.root, agent.module)
+        return render(text, places, {**configured, **(package.variables if package else {})})
 
     def make_folder(self, run: str) -> None:
         try:
@@ -212,6 +227,20 @@ class LocalAgents:
                 RunErrorCode.STATE_INIT_FAILED,
                 f"{self._places.runs}: the run's folder cannot be made ({error.strerror})",
             ) from None
+
+
+def _filled(body: str, fields: dict[str, Any], files: PackageFiles, path: str) -> str:
+    """A page's text with the values of its own fields; a file that one names beside the page gets its whole path."""
+    beside = {
+        name: files.shown(found)
+        for name, value in fields.items()
+        if isinstance(value, str)
+        and value.startswith(("./", "../"))
+        and files.exists(found := os.path.normpath(os.path.join(os.path.dirname(path), value)))
+    }
+    folder = os.path.dirname(path)
+    above = os.path.dirname(folder) if os.path.basename(folder).startswith("steps") else folder
+    return filled(body, own_variables({"installed_path": files.shown(above).rstrip("/"), **fields, **beside}))
 
 
 def _below(path: str, root: str) -> bool:

@@ -15,7 +15,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.turn import agent_pages as pages
-from quintet.domain.turn.agent_pages import AgentsPage
+from quintet.domain.turn.agent_pages import AgentsPage, PageRule, page_rule
 
 MOST_READ = 1_000_000  # bytes of a file; a larger one is not opened
 OWN = "the user's own, for every project"
@@ -25,8 +25,10 @@ def head_page(start: str, files: ProjectFiles, config: str) -> str:
     """What stands in the head of a conversation: the user's page, then those from the root down to `start`."""
     own = own_page(files, config)
     told = [pages.framed(own.place, own.text, OWN)] if own else []
-    found = (_page_of(folder, files) for folder in ["", *_at_start(start, files)])
-    return "\n\n".join([*told, *(page.told for page in found if page)])
+    pages_found = [page for folder in ["", *_at_start(start, files)] for page in _pages_of(folder, files)]
+    always = [AgentsPage(place, rule.text) for place, rule in _rules(files) if rule.always]
+    once = {page.text: page for page in reversed([*pages_found, *always])}
+    return "\n\n".join([*told, *(page.told for page in reversed(once.values()))])
 
 
 def own_page(files: ProjectFiles, config: str) -> AgentsPage | None:
@@ -47,8 +49,14 @@ def nested_pages(touched: Iterable[str], start: str, files: ProjectFiles) -> tup
     """The pages of the folders that files were touched in, from the root down, but for those in the head."""
     told = set(_at_start(start, files))
     folders = dict.fromkeys(folder for path in touched for folder in _own_chain(path, files))
-    found = (_page_of(folder, files) for folder in folders if folder not in told)
-    return tuple(page for page in found if page)
+    below = [page for folder in folders if folder not in told for page in _pages_of(folder, files)]
+    paths = [relative for path in touched if (relative := inside(path, files.root))]
+    named = [
+        AgentsPage(place, rule.text)
+        for place, rule in (_rules(files) if paths else ())
+        if not rule.always and any(rule.holds_for(path) for path in paths)
+    ]
+    return (*below, *named)
 
 
 def _at_start(start: str, files: ProjectFiles) -> list[str]:
@@ -69,11 +77,35 @@ def _own_chain(path: str, files: ProjectFiles) -> Iterator[str]:
         yield one
 
 
-def _page_of(folder: str, files: ProjectFiles) -> AgentsPage | None:
-    for name in pages.NAMES:
+def _pages_of(folder: str, files: ProjectFiles) -> Iterator[AgentsPage]:
+    """The page of a folder, and what its user keeps beside it for themselves."""
+    for name in pages.NAMES if folder else (*pages.NAMES, *pages.ROOT_NAMES):
         if page := _Reading(files).page(os.path.join(folder, name)):
-            return page
-    return None
+            yield page
+            break
+    if page := _Reading(files).page(os.path.join(folder, pages.LOCAL_NAME)):
+        yield page
+
+
+def _rules(files: ProjectFiles) -> Iterator[tuple[str, PageRule]]:
+    """The rules that Cursor and Copilot keep in folders of the root."""
+    for folder, ending in pages.RULES.items():
+        for place in sorted(_below(folder, ending, files))[: pages.MOST_RULES]:
+            if page := _Reading(files).page(place):
+                yield page.place, page_rule(page.text)
+
+
+def _below(folder: str, ending: str, files: ProjectFiles, depth: int = 3) -> Iterator[str]:
+    try:
+        entries = files.entries(folder)
+    except (OSError, ToolFailed):
+        return
+    for entry in entries:
+        place = f"{folder}/{entry.name}"
+        if entry.kind == "folder" and depth > 1:
+            yield from _below(place, ending, files, depth - 1)
+        elif entry.name.endswith(ending):
+            yield place
 
 
 class _Reading:

@@ -12,7 +12,14 @@ from functools import lru_cache
 
 from msgspec import Struct, field
 
-from quintet.adapters.agents.package import MANIFEST, FoundPackage, agent_files, read_package, read_single
+from quintet.adapters.agents.package import (
+    MANIFEST,
+    FoundPackage,
+    agent_files,
+    read_below,
+    read_package,
+    read_single,
+)
 from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.files.paths import Places
 from quintet.domain.agents.agent import Agent, AgentProblem
@@ -94,6 +101,11 @@ def find_agent(name: str, places: Places) -> tuple[CatalogueEntry, list[AgentPro
     return found, catalogue.problems
 
 
+def below_path(path: str) -> list[FoundPackage]:
+    """What a file holds, or a folder with all below it."""
+    return read_below(path) if os.path.isdir(path) else [at_path(path)]
+
+
 def at_path(path: str) -> FoundPackage:
     """What a file or a folder holds."""
     if os.path.isdir(path):
@@ -110,7 +122,7 @@ def _by_path(given: str) -> tuple[CatalogueEntry, list[AgentProblem]]:
             raise NotFound(f"{given}: there is no such file or folder")
     found = at_path(path)
     if found.package is None:
-        first, *more = found.problems
+        first, *more = sorted(found.problems, key=lambda problem: problem.noted)
         raise UsageError(str(first), hint="\n".join(map(str, more)))
     agents = {agent.id: agent for agent in found.package.agents}
     if not id and len(agents) > 1:

@@ -5,6 +5,7 @@ What is malformed is left out and said; the rest of the package is still read.
 
 from __future__ import annotations
 
+import os
 import posixpath
 
 from msgspec import Struct
@@ -19,6 +20,11 @@ from quintet.domain.turn.tool_menu import TOOL_MODES
 
 MANIFEST = "bmad.json"
 MOST_AGENTS = 100
+MOST_OPENING = 20_000  # characters of a page that are looked at to see whether it is an agent's
+_NO_AGENTS = frozenset({".git", "node_modules", "__pycache__", "skills", "commands", "workflows", "tasks", "templates"})
+_NO_PAGES = frozenset({"readme.md", "skill.md", "changelog.md"})
+_INSTALLED = ("_bmad", ".bmad", "bmad")  # folders of a project that BMAD is installed in
+_OPENS = ("name:", "description:")
 _TOOLS = frozenset(name for toolset in TOOL_MODES.values() for name in toolset.tool_list)
 _FILE_TOOLS = frozenset(
     name for name in _TOOLS if name.startswith("fs_") or name in ("Read", "Edit", "Write", "grep", "glob", "bash")
@@ -34,6 +40,38 @@ def read_package(root: str) -> FoundPackage:
     """The package a folder is."""
     files = PackageFiles(root)
     return _from_manifest(files) if files.exists(MANIFEST) else _from_folder(files)
+
+
+def read_below(root: str) -> list[FoundPackage]:
+    """What a folder and all folders below it hold: packages, agents' YAML files, and pages of agents."""
+    found: list[FoundPackage] = []
+    for folder, below, names in os.walk(root):
+        below[:] = sorted(name for name in below if name not in _NO_AGENTS)
+        files = PackageFiles(folder)
+        if files.exists(MANIFEST) or agent_files(files):
+            found.append(read_package(folder))
+        if not files.exists(MANIFEST):
+            pages = [name for name in sorted(names) if name.endswith(".md") and _is_page(files, name)]
+            found += [read_single(files.root, name) for name in pages]
+    if not found:
+        problem = "no agent here or below: no bmad.json, no *.agent.yaml, no page that opens with name and description"
+        found.append(FoundPackage(None, [AgentProblem(os.path.abspath(root), 1, "", problem)]))
+    return found
+
+
+def _is_page(files: PackageFiles, name: str) -> bool:
+    """Whether a page is an agent's: in the folder of agents of a CLI every one, elsewhere what opens as one does."""
+    if name.casefold() in _NO_PAGES:
+        return False
+    above, own = posixpath.split(files.root)
+    if own == "agents" and posixpath.basename(above).startswith("."):
+        return True
+    try:
+        opening = files.text(name)[:MOST_OPENING].split("\n---", 1)[0]
+    except NotReadable:
+        return False
+    lines = opening.splitlines()
+    return lines[:1] == ["---"] and all(any(line.startswith(field) for line in lines) for field in _OPENS)
 
 
 def read_single(root: str, path: str) -> FoundPackage:
@@ -87,14 +125,29 @@ def _beside(files: PackageFiles, problems: list[AgentProblem]) -> tuple[Workflow
     return tuple(found)
 
 
-def _variables(files: PackageFiles, problems: list[AgentProblem]) -> dict[str, str]:
+def installed_variables(project: str, module: str) -> dict[str, str]:
+    """What BMAD's installer wrote down in a project, for templates: `_bmad/**/config.yaml`, the agent's module last.
+
+    One that cannot be read gives nothing.
+    """
+    files = PackageFiles(project)
+    found: dict[str, str] = {}
+    for folder in _INSTALLED:
+        modules = [entry.name for entry in files.entries(folder) if entry.kind == "folder"]
+        modules.sort(key=lambda name: (name == module, name != "core", name))
+        for place in (folder, *(f"{folder}/{name}" for name in modules)):
+            found |= _variables(files, [], f"{place}/config.yaml")
+    return found
+
+
+def _variables(files: PackageFiles, problems: list[AgentProblem], path: str = "config.yaml") -> dict[str, str]:
     """The package's own configuration, for templates: the plain values of its config.yaml."""
-    if not files.exists("config.yaml"):
+    if not files.exists(path):
         return {}
     try:
-        value = read_yaml(files.text("config.yaml")).value
+        value = read_yaml(files.text(path)).value
     except NotReadable as error:
-        problems.append(AgentProblem(files.shown("config.yaml"), error.line, "", error.problem))
+        problems.append(AgentProblem(files.shown(path), error.line, "", error.problem))
         return {}
     pairs = value.items() if isinstance(value, dict) else ()
     return {name: str(plain) for name, plain in pairs if isinstance(plain, str | int | float)}
@@ -109,10 +162,10 @@ def _from_manifest(files: PackageFiles) -> FoundPackage:
     name = checked.text(("name",))
     entry = checked.fields(("entry",), required=False)
     if checked.problems:
-        return FoundPackage(None, checked.problems)
+        return FoundPackage(None, checked.findings)
     agents = _agents(files, checked.text(("entry", "agents"), required=False) or "agents.json", checked.problems)
     if not agents:
-        return FoundPackage(None, checked.problems)
+        return FoundPackage(None, checked.findings)
     workflows, first = _workflows(files, checked, bool(entry))
     package = AgentPackage(
         files.root,
@@ -124,7 +177,7 @@ def _from_manifest(files: PackageFiles) -> FoundPackage:
         checked.text(("description",), required=False),
         _variables(files, checked.problems),
     )
-    return FoundPackage(package, checked.problems)
+    return FoundPackage(package, checked.findings)
 
 
 def _workflows(files: PackageFiles, checked: CheckedFields, entered: bool) -> tuple[list[Workflow], str]:
@@ -185,7 +238,7 @@ def _agents(files: PackageFiles, path: str, problems: list[AgentProblem]) -> lis
         agent = _agent(one, ("agents", number), files.root)
         if agent.id in agents and agent.id:
             one.note(("agents", number, "id"), f"{agent.id} appears twice")
-        problems += one.problems
+        problems += one.findings
         if not one.problems:
             agents[agent.id] = agent
     return list(agents.values())

@@ -19,6 +19,7 @@ from quintet.domain.base.lazy_regex import regex
 GRAPH = "workflow.graph.json"
 MOST_NODES = 500
 _STEP = regex(r"step-?\d+[-_.].*\.md", re.IGNORECASE)
+_RANK = regex(r"(step-?\d+)([a-z]?)[-_.]", re.IGNORECASE)
 _NODE_KINDS = tuple(NodeKind)
 
 
@@ -113,26 +114,51 @@ def _edge(checked: CheckedFields, number: int, ids: set[str]) -> Edge:
 
 
 def _row(files: PackageFiles, path: str) -> tuple[Graph | None, list[AgentProblem]]:
-    """The step files beside a workflow.md in a row: as each names the next, else by name; itself if there are none."""
+    """The step files beside a workflow.md in a row: as each names the next, else by name; itself if there are none.
+
+    By name, one of those that share a number and differ in a letter (02a, 02b) is chosen.
+    """
     folder = posixpath.join(posixpath.dirname(path), "steps")
     pages = [entry.name for entry in files.entries(folder) if entry.kind == "file" and entry.name.endswith(".md")]
     numbered = [name for name in pages if _STEP.fullmatch(name)] or pages
-    steps: list[tuple[str, Located]] = []
+    steps: dict[str, Located] = {}
     name = ""
     try:
         following = numbered[0] if numbered else ""
-        while following in pages and all(following != before for before, _ in steps):
+        while following in pages and following not in steps:
             name = following
-            steps.append((name, frontmatter(files.text(posixpath.join(folder, name)))[0]))
-            following = posixpath.basename(str(steps[-1][1].value.get("nextStepFile") or ""))
+            steps[name] = frontmatter(files.text(posixpath.join(folder, name)))[0]
+            following = posixpath.basename(str(steps[name].value.get("nextStepFile") or ""))
+        ranks = [[name] for name in steps]
         if len(steps) == 1:
-            for name in numbered[1:]:
-                steps.append((name, frontmatter(files.text(posixpath.join(folder, name)))[0]))
+            ranks = _ranks(pages, numbered)
+            for name in (name for rank in ranks[1:] for name in rank):
+                steps[name] = frontmatter(files.text(posixpath.join(folder, name)))[0]
     except NotReadable as error:
         return None, [AgentProblem(files.shown(posixpath.join(folder, name)), error.line, "", error.problem)]
-    nodes = [
+    if not steps:
+        return Graph("workflow", (Node("workflow", NodeKind.STEP, path),)), []
+    nodes = tuple(
         Node(name.removesuffix(".md"), NodeKind.STEP, posixpath.join(folder, name), _text(page.value, "name"))
-        for name, page in steps
-    ] or [Node("workflow", NodeKind.STEP, path)]
-    edges = tuple(Edge(one.id, other.id, "next", True) for one, other in pairwise(nodes))
-    return Graph(nodes[0].id, tuple(nodes), edges), []
+        for name, page in steps.items()
+    )
+    edges = tuple(
+        Edge(one.removesuffix(".md"), other, "next" if len(after) == 1 else other, len(after) == 1)
+        for before, after in pairwise(ranks)
+        for one in before
+        for other in (name.removesuffix(".md") for name in after)
+    )
+    return Graph(nodes[0].id, nodes, edges), []
+
+
+def _ranks(pages: list[str], numbered: list[str]) -> list[list[str]]:
+    """The steps by their names; those that only a letter tells apart, and no page without one, stand side by side."""
+    plain = {found[1] for name in numbered if (found := _RANK.match(name)) and not found[2]}
+    ranks: dict[str, list[str]] = {}
+    for name in pages:
+        found = _RANK.match(name)
+        if name in numbered:
+            ranks[name] = [name]
+        elif found and found[2] and found[1] not in plain:
+            ranks.setdefault(found[1], []).append(name)
+    return list(ranks.values())

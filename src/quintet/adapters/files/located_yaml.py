@@ -98,18 +98,76 @@ def _character(pair: re.Match[str]) -> str:
 
 def frontmatter(text: str) -> tuple[Located, str]:
     """The YAML between `---` lines at the top of a page, and the page below it; no frontmatter is an empty one."""
+    lines, body = _parted(text)
+    return (_fields(lines) if lines is not None else Located({}, {})), body
+
+
+def page_fields(text: str, known: Collection[str], needed: Collection[str]) -> tuple[Located, str, NotReadable | None]:
+    """As `frontmatter`, for pages that others wrote by hand: what is not YAML is read as lines of `name: value`.
+
+    Of the names that open a line, the known ones and those whose value stands below begin a field; all else goes on
+    with the one before. A description may be any text; of the others a needed one has to be YAML by itself. The third
+    value is what keeps the frontmatter from being YAML.
+    """
+    lines, body = _parted(text)
+    if lines is None:
+        return Located({}, {}), body, None
+    try:
+        return _fields(lines), body, None
+    except NotReadable as error:
+        found = _by_lines(lines, known, needed)
+        if found is None or not found.value:
+            raise
+        return found, body, error
+
+
+def _parted(text: str) -> tuple[list[str] | None, str]:
     head, *lines = text.split("\n")
     if head.rstrip() != "---":
-        return Located({}, {}), text
+        return None, text
     end = next((number for number, line in enumerate(lines) if line.rstrip() == "---"), None)
     if end is None:
         raise NotReadable(1, "the frontmatter is not closed by a line of ---")
-    found = read_yaml("\n".join(lines[:end]), first_line=2, twice=True)  # pages in the wild repeat keys
+    return lines[:end], "\n".join(lines[end + 1 :])
+
+
+def _fields(lines: list[str]) -> Located:
+    found = read_yaml("\n".join(lines), first_line=2, twice=True)  # pages in the wild repeat keys
     if found.value is None:
         found.value = {}
     if not isinstance(found.value, dict):
         raise NotReadable(2, "the frontmatter must be fields, each `name: value`")
-    return found, "\n".join(lines[end + 1 :])
+    return found
+
+
+_FIELD = regex(r"([A-Za-z][\w-]*):(\s|\Z)")
+_BLOCK = regex(r"[a-z][\w-]*:\s*[|>]?[-+]?\s*\Z")  # a field whose value stands on the lines below
+_PROSE = "description"
+
+
+def _by_lines(lines: list[str], known: Collection[str], needed: Collection[str]) -> Located | None:
+    found = Located({}, {(): 2})
+    parts: list[tuple[str, list[str]]] = []
+    for number, line in enumerate(lines, 2):
+        opening = _FIELD.match(line)
+        if opening and (opening[1],) not in found.lines and (opening[1] in known or _BLOCK.match(line)):
+            parts.append((opening[1], [line]))
+            found.lines[(opening[1],)] = number
+        elif parts:
+            parts[-1][1].append(line)
+    for name, own in parts:
+        try:
+            value = read_yaml("\n".join(own), first_line=found.lines[(name,)], twice=True).value
+        except NotReadable:
+            value = None
+        if isinstance(value, dict) and name in value:
+            found.value |= value
+        elif name == _PROSE:
+            text = "\n".join(own)[len(name) + 1 :].strip()
+            found.value[name] = text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"" else text
+        elif name in needed:
+            return None
+    return found
 
 
 class _Builder:
@@ -242,6 +300,16 @@ class CheckedFields:
         self.file = file
         self.document = document
         self.problems: list[AgentProblem] = []
+        self.remarks: list[AgentProblem] = []
+
+    @property
+    def findings(self) -> list[AgentProblem]:
+        return [*self.problems, *self.remarks]
+
+    def remark(self, place: Place, problem: str) -> None:
+        """What does not make the file mean something else: it is said, and the file is read."""
+        line = self.document.line(place)
+        self.remarks.append(AgentProblem(self.file, line, field_name(place), problem, noted=True))
 
     def note(self, place: Place, problem: str) -> None:
         self.problems.append(AgentProblem(self.file, self.document.line(place), field_name(place), problem))
@@ -256,7 +324,7 @@ class CheckedFields:
         return value
 
     def fields(self, place: Place, known: Collection[str] = (), *, required: bool = True) -> dict[str, Any]:
-        """A set of fields; those that are not among `known` are noted, if any are."""
+        """A set of fields; of those that are not among `known` it is noted that nothing here uses them."""
         value = self.get(place)
         if value is None and not required:
             return {}
@@ -265,7 +333,7 @@ class CheckedFields:
             return {}
         for name in value if known else ():
             if name not in known:
-                self.note((*place, name), f"is not a field here.{did_you_mean(str(name), known)}")
+                self.remark((*place, name), f"is not a field here, and is not used.{did_you_mean(str(name), known)}")
         return value
 
     def items(self, place: Place, *, required: bool = True, least: int = 0) -> range:

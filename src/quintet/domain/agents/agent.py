@@ -110,6 +110,7 @@ class AgentProblem(Struct, frozen=True):
     line: int
     field: str  # as `agent.menu[2].trigger`; empty where the whole file is meant
     problem: str
+    noted: bool = False  # only that: the file is read all the same
 
     def __str__(self) -> str:
         field = f"{self.field}: " if self.field else ""

@@ -68,7 +68,7 @@ class RunErrorCode(StrEnum):
         "UNKNOWN_WORKFLOW",
         "the menu names a workflow that is neither in the package nor a file of it or the project",
     )
-    CLASSIC = "NOT_SUPPORTED_CLASSIC_WORKFLOW", "a classic workflow (.yaml, .yml, .xml)"
+    CLASSIC = "NOT_SUPPORTED_CLASSIC_WORKFLOW", "a classic workflow (.yaml, .yml, .xml) whose form is not known here"
     UNKNOWN_PROMPT_ID = "UNKNOWN_PROMPT_ID", "the menu names a prompt the agent does not have"
     DATA_LOAD_FAILED = "DATA_LOAD_FAILED", "an item's data is missing, too large, or not what its ending says"
     PERMISSION_DENIED = (

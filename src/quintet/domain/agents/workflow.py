@@ -58,12 +58,12 @@ class Graph(Struct, frozen=True):
 
 class Workflow(Struct, frozen=True):
     id: str
-    path: str  # of its workflow.md
+    path: str  # of its workflow.md, or of its workflow.yaml
     graph: Graph
     title: str = ""
     description: str = ""
     state: dict[str, Any] = field(default_factory=dict)  # the frontmatter it begins with
-    graph_path: str = ""  # empty where the graph was made from the step files
+    graph_path: str = ""  # what the graph was read from; empty where it was made from the step files
 
 
 class AgentPackage(Struct, frozen=True):
@@ -92,7 +92,7 @@ _WORKFLOW_FIELDS = frozenset({"schemaVersion", "workflowType", "currentNodeId"})
 
 
 def is_classic(ref: str) -> bool:
-    """Whether a workflow or script is of the classic kind, which is refused with the code CLASSIC."""
+    """Whether a workflow or script is of the classic kind: run where its form is known, else the code CLASSIC."""
     return ref.strip().casefold().endswith(_CLASSIC_ENDINGS)
 
 
@@ -107,20 +107,39 @@ def is_workflow(ref: str, frontmatter: dict[str, Any]) -> bool:
 
 
 _CONFIGURED = regex(r"\{config_source\}:([\w.-]+)")
-_VARIABLE = regex(r"\{([\w.-]+)\}")
+_VARIABLE = regex(r"\{\{([\w.-]+)\}\}|\{([\w.-]+)\}")
+PLACES = ("project-root", "package-root", "artifacts-root", "state-root")
+_NOT_FILLED = frozenset({*PLACES, "config_source", "name", "description", "date"})
+_MOST_DEEP = 4  # variables in variables of a page
+_MOST_FILLED = 4_000  # characters of one value
 
 
 def render(text: str, places: Mapping[str, str], variables: Mapping[str, str]) -> str:
     """`places` are ours and win; a variable of the package may hold a place, and nothing deeper."""
     if "{" not in text:
         return text
-    values = {name: _VARIABLE.sub(lambda found: places.get(found[1], found[0]), v) for name, v in variables.items()}
-    known = {**values, **places}
+    values = {name: _substituted(value, places) for name, value in variables.items()}
     text = _CONFIGURED.sub(lambda found: values.get(found[1], found[0]), text)
-    return _VARIABLE.sub(lambda found: known.get(found[1], found[0]), text)
+    return _substituted(text, {**values, **places})
 
 
-_REFERRING = (HandlerKind.WORKFLOW, HandlerKind.EXEC, HandlerKind.VALIDATE)
+def own_variables(fields: Mapping[str, Any]) -> dict[str, str]:
+    """What a page's own fields give for its text: their plain values, filled in from one another."""
+    plain = {name: str(value) for name, value in fields.items() if isinstance(value, str | int | float) and value != ""}
+    values = {name: value for name, value in plain.items() if name not in _NOT_FILLED}
+    for _ in range(_MOST_DEEP):
+        longer = {name: _substituted(value, values) for name, value in values.items() if "{" in value}
+        values |= {name: value for name, value in longer.items() if len(value) <= _MOST_FILLED}
+    return values
+
+
+def filled(text: str, values: Mapping[str, str]) -> str:
+    """A page's text with the values of its own fields."""
+    return _substituted(text, values) if "{" in text else text
+
+
+def _substituted(text: str, values: Mapping[str, str]) -> str:
+    return _VARIABLE.sub(lambda found: values.get(found[1] or found[2], found[0]), text)
 
 
 class MenuProblem(Struct, frozen=True):
@@ -134,13 +153,13 @@ def menu_problems(agent: Agent, package: AgentPackage) -> Iterator[MenuProblem]:
         target = handler.target
         if handler.kind is HandlerKind.ACTION and target.startswith("#") and not agent.prompt(target[1:]):
             yield MenuProblem(target, "is not a prompt of this agent")
-        elif handler.kind in _REFERRING and is_classic(target):
-            yield MenuProblem(target, "is a classic workflow (.yaml, .yml, .xml), and those are not supported")
+        elif handler.kind is HandlerKind.VALIDATE and is_classic(target):
+            yield MenuProblem(target, "is a classic workflow, and those are run but not validated")
         elif _is_workflow(handler.kind, target) and not package.workflow(target):
             yield MenuProblem(target, "is not a workflow of this package")
 
 
 def _is_workflow(kind: HandlerKind, target: str) -> bool:
-    if "{" in target.replace("{package-root}", ""):
+    if "{" in target.replace("{package-root}", "") or is_classic(target):
         return False
     return kind is HandlerKind.WORKFLOW or (kind is HandlerKind.EXEC and names_workflow(target))

@@ -16,6 +16,10 @@ from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.safe_text import exactly, on_one_line
 
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")  # of one folder the first that is there
+ROOT_NAMES = (".github/copilot-instructions.md", ".cursorrules")  # of the root, where it has none of those
+LOCAL_NAME = "CLAUDE.local.md"  # one person's own, beside the page of a folder
+RULES = {".cursor/rules": ".mdc", ".github/instructions": ".instructions.md"}  # folders of rules, and how they end
+MOST_RULES = 50
 MOST_BYTES = 64_000  # of a page with all that it imports
 MOST_IMPORTS = 50  # of one page
 MOST_DEPTH = 5  # of imports of imports
@@ -49,6 +53,61 @@ def framed(place: str, text: str, whose: str = "") -> str:
     note = f" ({whose})" if whose else ""
     quoted = _FRAME.sub(lambda line: f"> {line[0]}", text)
     return f"From {on_one_line(place)}{note}:\n\n{quoted}"
+
+
+class PageRule(Struct, frozen=True):
+    """A page that holds always, or for the files that its patterns name."""
+
+    text: str
+    always: bool = False
+    patterns: tuple[str, ...] = ()
+
+    def holds_for(self, path: str) -> bool:
+        return any(_pattern(pattern).fullmatch(path) for pattern in self.patterns)
+
+
+_FIELD = regex(r"(alwaysApply|globs|applyTo)\s*:\s*(.*)")
+
+
+def page_rule(text: str) -> PageRule:
+    """A rule of Cursor's or Copilot's. What opens it is read by lines: patterns stand there without quotes."""
+    head, *lines = text.split("\n")
+    end = next((number for number, line in enumerate(lines) if line.strip() == "---"), None)
+    if head.strip() != "---" or end is None:
+        return PageRule(text.strip(), always=True)
+    always, patterns, listing = False, list[str](), False
+    for line in lines[:end]:
+        if field := _FIELD.match(line):
+            listing = field[1] != "alwaysApply"
+            if listing:
+                patterns += _BETWEEN.split(field[2].strip("[] "))
+            else:
+                always = field[2].strip().lower() == "true"
+        elif listing and line.lstrip().startswith("- "):
+            patterns.append(line.strip()[2:])
+        else:
+            listing = False
+    named = tuple(name for pattern in patterns if (name := pattern.strip(" '\"")))
+    return PageRule("\n".join(lines[end + 1 :]).strip(), always or "**" in named, named)
+
+
+_BETWEEN = regex(r",(?![^{]*\})")
+_GLOB = regex(r"\*\*/?|\*|\?|\{[^{}]*\}|.")
+
+
+def _pattern(glob: str) -> re.Pattern[str]:
+    """`*` is within a folder, `**` any folders, `{a,b}` either; a pattern without a folder holds in every one."""
+    parts = []
+    for part in _GLOB.findall(glob.removeprefix("./")):
+        if part.startswith("**"):
+            parts.append("(?:.*/)?" if part.endswith("/") else ".*")
+        elif part[0] == "{" and len(part) > 1:
+            parts.append(
+                f"(?:{'|'.join(re.escape(one).replace(chr(92) + '*', '[^/]*') for one in part[1:-1].split(','))})"
+            )
+        else:
+            parts.append({"*": "[^/]*", "?": "[^/]"}.get(part) or re.escape(part))
+    return re.compile(("" if "/" in glob else "(?:.*/)?") + "".join(parts))
 
 
 def foreign(folder: str) -> bool:

@@ -136,6 +136,10 @@ class Dispatcher:
         return Dispatched(_event("RUN_RESUMED", run=to_builtins(run)), events=events, begins=AgentTurn("", run.run_id))
 
     def _start(self, command: ResolvedCommand, ref: str) -> Dispatched:
+        if is_classic(ref) and self._validates(command):
+            raise RunFailed(
+                RunErrorCode.CLASSIC, f"{ref} is a classic workflow (.yaml, .yml, .xml), and those are not validated"
+            )
         workflow, root = self._core.agents.workflow(self._rendered(ref), self._agent)
         data = self._data(command)
         started: RunStarted = runs.create(self._core, workflow.id, self._agent)
@@ -145,6 +149,12 @@ class Dispatcher:
         return Dispatched(
             _event("RUN_STARTED", run=to_builtins(started.run)), events=events, begins=AgentTurn(text, run)
         )
+
+    def _validates(self, command: ResolvedCommand) -> bool:
+        items = agents.visible_menu(self._agent, self._surface)
+        item = items[command.menu_index - 1] if command.menu_index else None
+        meant = [handler for handler in item.handlers if handler.target == command.target] if item else []
+        return any(handler.kind is agents.HandlerKind.VALIDATE for handler in meant)
 
     def _script(self, command: ResolvedCommand) -> Dispatched:
         path = self._rendered(command.target or "")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from quintet.domain.agents import workflow_progress as progress
 from quintet.domain.agents.agent import Agent, persona_prompt
 from quintet.domain.agents.run import RunErrorCode
-from quintet.domain.agents.workflow import NodeKind, Workflow
+from quintet.domain.agents.workflow import NodeKind, Workflow, is_classic
 from quintet.domain.agents.workflow_progress import FinishedStep, WorkflowProgress
 from quintet.domain.base.errors import RunFailed
 from quintet.domain.journal.protocol import StepBegun, StepFinished, WorkflowBegun
@@ -120,7 +120,10 @@ class WorkflowRun:
 def workflow_begun(core: Core, run: str, leader: Agent, workflow: Workflow, root: str) -> WorkflowBegun:
     """A workflow's beginning, with what its workflow.md says, unless that is its one step."""
     alone = any(node.file == workflow.path for node in workflow.graph.nodes)
-    about = "" if alone else core.agents.rendered(core.agents.step(workflow.path, root), leader, run)
+    if is_classic(workflow.path):
+        about = core.agents.rendered(workflow.description, leader, run)
+    else:
+        about = "" if alone else core.agents.rendered(core.agents.step(workflow.path, root), leader, run)
     return WorkflowBegun(run=run, workflow=workflow, root=root, about=about[:ABOUT_SHOWN])
 
 
