@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 from typing import TextIO
 
+from quintet.domain.base import text_table
+from quintet.domain.base.text_table import cells
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
 from quintet.domain.journal.describe import Line
@@ -29,8 +31,10 @@ _CODES = {
 
 
 class Painter:
-    def __init__(self, stream: TextIO, setting: str = "auto") -> None:
+    def __init__(self, stream: TextIO, setting: str = "auto", *, room: int = 0) -> None:
+        """`room`: the cells of a line, which is broken between words; 0 leaves that to the terminal."""
         self._stream = stream
+        self._room = room
         self.color = wants_color(stream, setting)
 
     def paint(self, text: str, role: str) -> str:
@@ -44,11 +48,20 @@ class Painter:
 
     def print(self, lines: Iterable[Line]) -> None:
         for line in lines:
-            self.write(self.paint(line.text, line.role) + "\n")
+            for row in folded(line.text, self._room):
+                self.write(self.paint(row, line.role) + "\n")
 
     def write(self, text: str) -> None:
         self._stream.write(text)
         self._stream.flush()
+
+
+def folded(text: str, room: int) -> list[str]:
+    """A line as lines of at most so many cells, the later ones as far in as the first; a long word stays whole."""
+    if not room or cells(text) <= room:
+        return [text]
+    indent = " " * (len(text) - len(text.lstrip()))
+    return [f"{indent}{row}" for row in text_table.folded(text.strip(), room - len(indent))]
 
 
 def wants_color(stream: TextIO, setting: str) -> bool:

@@ -17,6 +17,7 @@ from quintet.domain.permission.gate import Verdict
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
+from quintet.surfaces.tables import room
 
 WANTED = """/plan
 - create the file CHANGES.md with "slugify is to_slug now", verified by `grep -q "def to_slug" slugs.py`
@@ -30,7 +31,7 @@ STEPS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "Accept it: the dials turn because you say so, and that is logged. A task whose own command does not show it\n"
-        " done goes back with what was found: the first says what is not so yet, and passes once the second is done.",
+        "done goes back with what was found: the first says what is not so yet, and passes once the second is done.",
         "/accept --autonomous --permission-profile trusted",
         "done",
     ),
@@ -51,7 +52,7 @@ class Tour:
         self._session = session
         self._folder = folder
         self._about = about
-        self._paint = Painter(forgiving(sys.stdout))
+        self._paint = Painter(forgiving(sys.stdout), room=room())
         self._seen = 0
         self._without_repeats = RepeatFilter()
         self._denied = 0
@@ -63,7 +64,8 @@ class Tour:
         number = 0
         for text, line, wanted in STEPS:
             if text:
-                self._paint.write(f"\n {self._paint.paint(text, 'dim')}\n")
+                self._paint.write("\n")
+                self._paint.print(Line(f" {part}", "dim") for part in text.split("\n"))
             if not line:
                 continue
             number += 1

@@ -126,7 +126,8 @@ def test_what_it_cannot_do_is_said_with_the_nearest_it_can_and_how_to_connect_a_
     (text, end) = reply("run the tests until they pass")
     assert isinstance(text, TextPart)
     assert "Nothing was run" in text.text
-    assert "Nearest to it:\n  run the tests" in text.text
+    assert "Nearest to it:\n  run the tests\n    run the project's tests" in text.text
+    assert max(map(len, text.text.splitlines()[1:-2])) <= 64, "it stays a list on a narrow screen"
     assert all(example in text.text for example, _ in CAN_DO)
     assert "a model found here" in text.text
     assert "quintet models add" in text.text

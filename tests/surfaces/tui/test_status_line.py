@@ -1,15 +1,21 @@
 """The status line of a cycle: what it is doing, which task, who works, and when something is tried again."""
 
+import asyncio
 import re
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from quintet.domain.dials.axes import Surface
+from quintet.domain.dials.axes import AxesChange, Surface, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import SessionState, fold
+from quintet.domain.settings.settings import ModelSettings, RoutingSettings, Settings
 from quintet.domain.tasks.cycle_phases import WORDS, CyclePhase
+from quintet.domain.turn.messages import EndPart, Finish, Part, Request, TextPart, Usage
 from quintet.surfaces.tui.chrome.status_line import StatusLine
+from quintet.testing import ScriptedModel, call
 from tests.surfaces.tui.watching import Person, watch
 
 BEGAN = p.CycleBegan(
@@ -98,3 +104,60 @@ def test_the_status_line_forgets_that_it_was_scrolled_up_at_the_end(repo: Path) 
         assert person.scrollback.following and "scrolled up" not in person.status
 
     watch(repo, script, size=(100, 14))
+
+
+def test_the_share_of_the_context_is_the_one_that_context_says(repo: Path) -> None:
+    counted = [TextPart("Read."), EndPart(Finish.STOP, Usage(input_tokens=25_600, output_tokens=10))]
+
+    async def script(person: Person) -> None:
+        await person.type("look")
+        await person.rests()
+        await person.type("/context")
+        await person.sees("are used, ")
+        await person.rests()
+        said = re.search(r"are used, (\d+ %)", person.text)
+        assert said and said[1] not in ("0 %", "1 %") and f"{said[1]} context" in person.status
+
+    models = {"m": ModelSettings("http://127.0.0.1:9/v1", "m")}
+    own = Settings(routing=RoutingSettings(smart="m"), models=models)
+    watch(repo, script, counted, own=own, size=(120, 30))
+
+
+def test_without_a_model_no_share_of_a_context_is_shown(repo: Path) -> None:
+    async def offline(person: Person) -> None:
+        await person.type("look")
+        await person.rests()
+        assert "offline rules" in person.status and "context" not in person.status
+
+    watch(repo, offline, "Read.")
+
+
+class WaitsAtLast(ScriptedModel):
+    """Gives its last reply once the test lets it."""
+
+    def __init__(self, replies: list[Any]) -> None:
+        super().__init__(replies)
+        self.go = asyncio.Event()
+
+    async def stream(self, request: Request) -> AsyncIterator[Part]:
+        if len(self._replies) == 1:
+            await self.go.wait()
+        async for part in super().stream(request):
+            yield part
+
+
+def test_the_mark_of_unsaved_work_comes_with_the_change_and_not_with_the_end_of_the_turn(repo: Path) -> None:
+    async def branch() -> str:
+        return "main*" if "tokens" in (repo / "tally/count.py").read_text() else "main"
+
+    async def script(person: Person) -> None:
+        await person.type("rename it")
+        await person.sees("main*")
+        assert person.ui.state.busy
+        model.go.set()
+        await person.rests()
+
+    read = call("Read", file_path="tally/count.py")
+    edit = call("Edit", file_path="tally/count.py", old_string="def words", new_string="def tokens")
+    model = WaitsAtLast([[read], [edit], "Renamed."])
+    watch(repo, script, model=model, axes=AxesChange(WorkMode.BUILD), branch=branch)

@@ -94,13 +94,12 @@ class OfflineRules:
         words = _words(said)
         near = {example: len(words & _words(f"{example} {about}")) for example, about in CAN_DO}
         ordered = sorted(CAN_DO, key=lambda row: -near[row[0]])
-        width = max(len(example) for example, _ in CAN_DO)
         close = sum(count > 0 for count in near.values())
         lines = ["No model is configured, and the offline rules do not understand this request. Nothing was run."]
         for place, (example, about) in enumerate(ordered):
             if place in (0, close):
                 lines.append("Nearest to it:" if place < close else "They can:" if not close else "They can also:")
-            lines.append(f"  {example:<{width}}  {about}")
+            lines += [f"  {example}", f"    {about}"]  # below each other: two columns are wider than many terminals
         found = self._found_here()
         if found:
             lines.append(f"Found on this machine: {', '.join(found)}.")

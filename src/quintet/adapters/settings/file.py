@@ -37,7 +37,8 @@ class UserSettings:
         return [
             SettingChoice(
                 key=key,
-                value=layers.as_toml(value),
+                value=layers.written(key, value),
+                unset=value is None,
                 source=source,
                 about=_info(known, key).about,
                 choices=here.get(key) or tuple(_choices(_info(known, key))),

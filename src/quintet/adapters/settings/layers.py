@@ -19,6 +19,7 @@ from quintet.adapters.files.paths import Places
 from quintet.adapters.settings.trust import gone_from, leads_out, read_own, scripts_of, trust_of
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.wording import did_you_mean
+from quintet.domain.dials.axes import INTERACTIVE, UNATTENDED
 from quintet.domain.permission.trusted_content import SETTINGS, ProjectSetting, Trust, ignored
 from quintet.domain.settings.settings import FREE, OWN, REPLAYED, ROUTES, TIGHTEN, Settings, is_tighter
 from quintet.domain.settings.tables import SettingInfo
@@ -409,9 +410,18 @@ def _told(value: Any) -> Any:
 
 def as_lines(loaded: LoadedSettings) -> list[str]:
     """The same as an aligned table."""
-    rows = [(key, as_toml(value), source) for key, value, source in shown(loaded)]
+    rows = [(key, written(key, value), source) for key, value, source in shown(loaded)]
     widths = [min(max(len(row[column]) for row in rows), LONGEST_VALUE) for column in (0, 1)]
     return [f"{key:<{widths[0]}}  {value:<{widths[1]}}  {source}" for key, value, source in rows]
+
+
+def written(key: str, value: Any) -> str:
+    """A dial that nobody set has the value of a new session."""
+    table, _, name = key.partition(".")
+    if value is None and table == "dials":
+        first, alone = (getattr(axes, name) for axes in (INTERACTIVE, UNATTENDED))
+        return first if first == alone else f"{first}; with -p {alone}"
+    return as_toml(value)
 
 
 def as_toml(value: Any) -> str:

@@ -37,7 +37,7 @@ def table(
     if not free or room - before < LEAST_ROOM:
         return [GAP.join(row).rstrip() for row in zip(*padded, strict=True)]
     below = "\n" + " " * before
-    padded[-1] = [below.join(_folded(cell, room - before)) for cell in columns[-1]]
+    padded[-1] = [below.join(folded(cell, room - before)) for cell in columns[-1]]
     return [line.rstrip() for row in zip(*padded, strict=True) for line in GAP.join(row).split("\n")]
 
 
@@ -59,7 +59,7 @@ def _padded(column: Sequence[str], width: int, right: bool) -> list[str]:
     return [pad + cell if right else cell + pad for pad, cell in zip(paddings, column, strict=True)]
 
 
-def _folded(text: str, room: int) -> Iterable[str]:
+def folded(text: str, room: int) -> Iterable[str]:
     """The text in lines of at most so many cells, broken between words; a word that is longer stays whole."""
     if cells(text) <= room:
         return [text]

@@ -47,12 +47,13 @@ class PastInputs(Protocol):
 
 class SettingChoice(Struct, frozen=True):
     key: str
-    value: str  # as it is written in the file
+    value: str  # as it is written in the file; where nothing is, what holds then
     source: str
     about: str
     choices: tuple[str, ...] = ()
     offered: bool = False  # the choices are what this machine has
     own: bool = False  # whether the user's file sets it
+    unset: bool = False  # nothing sets it, and it has no value of its own
 
 
 class SettingsBook(Protocol):

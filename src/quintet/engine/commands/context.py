@@ -15,6 +15,7 @@ from quintet.domain.turn import context as contexts
 from quintet.domain.turn.context import ContextPart
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
 from quintet.engine.turn.compaction import limits_of
+from quintet.engine.turn.context_use import context_use
 
 COLUMNS = 76  # of a terminal that has 80, in a surface that indents
 CELLS = 24  # of a bar that is full
@@ -23,17 +24,12 @@ FREE = "free"
 
 
 def context(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    state, models = context.state, context.core.turn.models
-    request, conversation = context.next_request(), state.conversation
-    name, head = models.route(state.dials), contexts.head_tokens(request)
-    scale = contexts.scale(conversation.measured, head, conversation.messages)
-    known = models.window(name)
-    window = known or contexts.DEFAULT_WINDOW
-    filled = contexts.parts(request, summarised=conversation.summary is not None, scale=scale)
-    used = sum(part.tokens for part in filled)
+    state, request = context.state, context.next_request()
+    use = context_use(context.core, state, request)
+    name, known, window, used, scale = use.model, use.known, use.window, use.used, use.scale
     limits = limits_of(context.core, state, request)
-    due = (limits.tokens + head) * scale // 100 if limits.tokens else 0
-    shown = [part for part in filled if part.tokens] + [ContextPart(FREE, max(window - used, 0))]
+    due = (limits.tokens + contexts.head_tokens(request)) * scale // 100 if limits.tokens else 0
+    shown = [part for part in use.parts if part.tokens] + [ContextPart(FREE, max(window - used, 0))]
     rows = [(part.name, _bar(part, window), f"{part.tokens}", f"{100 * part.tokens / window:.1f} %") for part in shown]
     of = f"{name} reads {window} tokens" if known else f"the window of {name} is not known: {window} tokens are assumed"
     when = f"compacted from {due} on ({limits.said})" if due else "not compacted by size"
@@ -47,7 +43,7 @@ def context(context: CommandContext, line: CommandLine) -> CommandOutcome:
     data = {
         "model": name,
         "window": window,
-        "window_known": bool(known),
+        "window_known": known,
         "used": used,
         "compacted_from": due,
         "parts": to_builtins(shown),

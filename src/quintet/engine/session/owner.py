@@ -48,6 +48,7 @@ from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.input_runner import InputRunner
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
+from quintet.engine.turn.context_use import context_use
 from quintet.engine.turn.gatekeeper import ShellRevoker
 
 POLL_SECONDS = 0.1  # how soon another process's submission is noticed
@@ -79,6 +80,9 @@ class Owner:
     @property
     def state(self) -> SessionState:
         return self.journal.state
+
+    def context_share(self) -> float:
+        return context_use(self.core, self.state, self._context.next_request()).share
 
     @property
     def at_work(self) -> bool:

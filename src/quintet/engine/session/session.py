@@ -23,6 +23,7 @@ from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, S
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.ports.ports import ShellState, Store, Unreadable
 from quintet.domain.settings.settings import Settings
+from quintet.domain.turn import context
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.checkpoints import rewind_preview
 from quintet.engine.commands.table import usages
@@ -108,6 +109,18 @@ class Session:
     def board_rows(self) -> Sequence[BoardEntry]:
         """What features have under way here, for the board."""
         return self._core.commands.board_rows() if self._owner else ()
+
+    def context_share(self, seen: SessionState) -> float:
+        """How much of the model's window the next request would fill, as `/context` says it.
+
+        Where another process owns the session: what the provider counted, and what was `seen` since.
+        """
+        if self._owner:
+            return self._owner.context_share()
+        settings, state = self._core.settings, seen
+        name = settings.routing.model(state.axes.model_mode, state.dials.model)
+        window = context.window_of(settings, name) or context.DEFAULT_WINDOW
+        return context.percent_used(state.conversation.measured, state.conversation.messages, window) / 100
 
     @property
     def settings(self) -> Settings:

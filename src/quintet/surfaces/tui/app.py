@@ -22,6 +22,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.settings.screen import taken_twice
+from quintet.domain.turn.command_output import COMMAND
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.chrome import host_terminal as host
 from quintet.surfaces.tui.chrome.first_screen import first_screen
@@ -67,6 +68,7 @@ class TerminalUi(KeyedUi):
         self.failure: BaseException | None = None
         self._opening: AbstractAsyncContextManager[Session] | None = None
         self._decided: list[p.CallDecided] = []  # what the gate asked about since the last question
+        self._looking_at_branch = self._branch_is_old = False
         self._in_front = True  # whether the terminal has the focus
         self.last_seq = 0  # the number of the newest event
         self._takes_keys = False  # whether the prompt takes keys
@@ -143,6 +145,7 @@ class TerminalUi(KeyedUi):
         self.query_one(Scrollback).show_transcript(self.transcript, self.session.past_events)
         self.state, self._decided = SessionState(), []
         self.query_one(QuestionPanel).close()
+        self.query_one(StatusLine).context_share = self.session.context_share
         await self.query(Prompt).remove()
         prompt = Prompt(self.session, self.context.at_hand)
         await self.mount(prompt, before=self.query_one(StatusLine))
@@ -264,6 +267,8 @@ class TerminalUi(KeyedUi):
                 self.own.discard(withdrawn)
             case p.TaskMoved() | p.RunMoved() if news:
                 self._look_again()
+            case p.ToolFinished() as done if news and (done.changed or done.tool == COMMAND):
+                self._look_at_branch()
             case p.TurnFinished() as finished if news:
                 self._look_again()
                 if not self._in_front:
@@ -314,6 +319,21 @@ class TerminalUi(KeyedUi):
         """What may have changed around the session: the branch, and how many tasks are left."""
         await self._show_branch()
         await self.look_at_board()
+
+    def _look_at_branch(self) -> None:
+        """Soon: what changes meanwhile is looked at once more, and not once for each change."""
+        self._branch_is_old = True
+        if not self._looking_at_branch:
+            self._looking_at_branch = True
+            self.run_worker(self._branch_until_new(), exit_on_error=False)
+
+    async def _branch_until_new(self) -> None:
+        try:
+            while self._branch_is_old:
+                self._branch_is_old = False
+                await self._show_branch()
+        finally:
+            self._looking_at_branch = False
 
     async def _show_branch(self) -> None:
         branch = await self.context.branch()

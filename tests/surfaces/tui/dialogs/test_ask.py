@@ -82,3 +82,20 @@ def test_a_short_question_has_nothing_to_unfold() -> None:
             assert "[d]" not in shown(app) and "[n] not now" in shown(app)
 
     asyncio.run(use())
+
+
+@pytest.mark.parametrize("width", [60, 80])
+def test_a_line_that_is_too_long_for_the_screen_is_whole_where_there_is_room(width: int) -> None:
+    """The host that a key is sent to is at the end of such a line."""
+    line = "  1  Anthropic: ANTHROPIC_API_KEY is set; sends your key to a-proxy.of-your-company.example.org:8443"
+
+    async def use() -> None:
+        app = App[None]()
+        arrivals = Arrivals()
+        async with app.run_test(size=(width, 24), message_hook=arrivals):
+            await app.push_screen(AskScreen("model", "Found here:", CHOICES, [line]))
+            await arrivals.settle(app)
+            said = " ".join(shown(app).replace("│", "").split())
+            assert line.split(maxsplit=1)[1] in said and "[d]" not in said
+
+    asyncio.run(use())

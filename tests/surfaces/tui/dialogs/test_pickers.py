@@ -394,3 +394,27 @@ def test_ctrl_r_finds_a_past_input_and_puts_it_into_the_prompt(repo: Path) -> No
         await person.wait(lambda: person.ui.typed == "fix the parser", "the past input")
 
     look(repo, script)
+
+
+@pytest.mark.parametrize(("height", "words"), [(24, "turn"), (24, "the s"), (12, "session"), (14, "")])
+def test_a_filtered_list_stays_in_its_columns_also_beside_a_scrollbar(repo: Path, height: int, words: str) -> None:
+    async def script(person: Person) -> None:
+        await opened(person, "f2")
+        await filters(person, words)
+        found = picker(person).query_one(PickList)
+        assert found.virtual_size.height == found.option_count, person.text
+
+    look(repo, script, size=(60, height))
+
+
+def test_settings_show_the_dials_that_a_new_session_has(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await opened(person, "ctrl+s")
+        await filters(person, "dials.")
+        await person.sees("chat", "assisted; with -p autonomous", "normal; with -p restricted", "smart")
+        assert "(default)" not in person.text
+        await filters(person, "run_control")
+        await person.press("enter")
+        assert picker(person).query_one("#value", Input).value == ""
+
+    look(repo, script, size=(110, 30))

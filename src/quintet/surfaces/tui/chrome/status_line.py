@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -16,12 +17,12 @@ from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.cycle_phases import WORDS as PHASE_WORDS
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.roles import NATIVE
-from quintet.domain.turn import context
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import clean
 
 Part = tuple[str, str]  # text and role
 HINT = "? keys"
+OFFLINE = "offline rules"
 
 
 class StatusLine(Widget):
@@ -42,7 +43,8 @@ class StatusLine(Widget):
         self._timer: Timer | None = None
         self._notice_timer: Timer | None = None
         self._parts: list[Part] = []
-        self._estimated: tuple[tuple[int, int], int] = ((0, 0), 0)
+        self.context_share: Callable[[SessionState], float] = lambda state: 0.0  # how full the model's window is
+        self._counted: tuple[tuple[int, int, str], float] = ((0, 0, ""), 0.0)
 
     def show(self, state: SessionState) -> None:
         """As the session is now."""
@@ -101,9 +103,9 @@ class StatusLine(Widget):
         if state.work.toolset:
             parts.append((f"{state.work.toolset} toolset", "dim"))
         if native:  # an AI CLI has a model of its own
-            parts.append((self.model, "warning" if self.model == "offline rules" else "dim"))
-        if (most := self._most()) and state.conversation.messages:
-            share = self._tokens() / most
+            parts.append((self.model, "warning" if self.model == OFFLINE else "dim"))
+        if native and self.model != OFFLINE and state.conversation.messages:
+            share = self._share()
             parts.append((f"{share:.0%} context".replace("%", " %"), "warning" if share > 0.8 else "dim"))
         if self.tasks:
             parts.append((self.tasks, "dim"))
@@ -112,23 +114,18 @@ class StatusLine(Widget):
             parts.append((f"checkpoint {self.checkpoint}", "dim"))
         return parts
 
-    def _most(self) -> int:
-        """Tokens of the conversation that make its compression due."""
-        name = self._settings.routing.model(self._state.axes.model_mode, self._state.dials.model)
-        return context.limits(self._settings.compression, context.window_of(self._settings, name)).tokens
-
-    def _tokens(self) -> int:
-        """Of the conversation, estimated once for each message that is added or taken away."""
+    def _share(self) -> float:
+        """Of the model's window, counted once for each message that is added or taken away, and each model."""
         messages = self._state.conversation.messages
-        newest = (len(messages), id(messages[-1]))
-        if newest != self._estimated[0]:
-            self._estimated = (newest, context.tokens(messages))
-        return self._estimated[1]
+        newest = (len(messages), id(messages[-1]), self.model)
+        if newest != self._counted[0]:
+            self._counted = (newest, self.context_share(self._state))
+        return self._counted[1]
 
     @property
     def model(self) -> str:
         name = self._settings.routing.model(self._state.axes.model_mode, self._state.dials.model)
-        return "offline rules" if name == "builtin" else name
+        return OFFLINE if name == "builtin" else name
 
     def _doing(self) -> Part:
         status = self._state.status

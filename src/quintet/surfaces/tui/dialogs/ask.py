@@ -12,6 +12,7 @@ It shows all of it from the start.
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Sequence
 
@@ -32,6 +33,7 @@ LEAST_ROWS = 3
 GUARD_SECONDS = 0.4  # a key that comes sooner was not meant for this question
 DETAILS = "d"
 SETTLE_SECONDS = 0.3  # without a key, before one is an answer
+_LEAD = re.compile(r" *(\d+  )?")
 SCROLLS = {"up": -1, "k": -1, "down": 1, "j": 1}
 
 
@@ -95,8 +97,9 @@ class AskScreen(ModalScreen[str]):
     def _rows(self, width: int, most: int) -> list[Row]:
         about = [row for line in self._about for row in wrap([(line, "")], width)]
         more = [*self._listed, *self._changed]
-        if self._whole:
-            return about + [row for line in more for row in wrap([(line, "")], width)]
+        whole = about + [row for line in more for row in wrap([(line, "")], width, _hang(line))]
+        if self._whole or len(whole) <= most:
+            return whole
         self._folds = len(about) > most or any(fitted(line, width) != line for line in more)
         room = most - LEAST_ROWS if more else most
         if len(about) > room:
@@ -140,6 +143,12 @@ class AskScreen(ModalScreen[str]):
             scroll.scroll_relative(y=by if event.key == "pagedown" else -by, animate=False)
         elif event.key in ("home", "end"):
             scroll.scroll_to(y=0 if event.key == "home" else scroll.max_scroll_y, animate=False)
+
+
+def _hang(line: str) -> str:
+    """What the later rows of a line begin with: as far in as its text, behind a number if it has one."""
+    lead = _LEAD.match(line)
+    return " " * lead.end() if lead else ""
 
 
 def _text(rows: Sequence[Row]) -> Text:

@@ -30,7 +30,7 @@ from quintet.surfaces.tui.transcript.rows import clean, fitted
 TAKE = "take"  # what Enter does
 DETAIL_SECONDS = 0.08  # a highlight that moves on within this time is not explained
 PAGE = 10
-MOST_SHOWN = 14  # rows without scrolling
+SCROLLBAR = 2  # columns kept for one: on a low screen few rows have it too
 LEAST_LAST = 14  # cells that the last column keeps while others can be cut
 LEAST_OTHER = 10  # cells that every other column keeps while the first, which names the row, can stay whole
 LIST_KEYS = frozenset("jkgG")
@@ -158,8 +158,7 @@ class Picker(ModalScreen[Picked | None]):
         words = self.query_one("#filter", Input).value.lower().split()
         self._shown = [row for row in self._rows if all(word in _searched(row) for word in words)]
         found = self.query_one(PickList)
-        bar = 2 if len(self._shown) > MOST_SHOWN else 0  # a scrollbar
-        lines = aligned([row.cells for row in self._shown], self._width() - bar)
+        lines = aligned([row.cells for row in self._shown], self._width() - SCROLLBAR)
         found.set_options(
             Option(Content(f"{'•' if row.here else ' '} {line}")) for row, line in zip(self._shown, lines, strict=True)
         )

@@ -80,7 +80,7 @@ class SettingsPicker(Picker):
         self._changing = row.id
         value = self.query_one("#value", Input)
         value.display = True
-        value.value = one.value if one.value != "(default)" else ""
+        value.value = "" if one.unset else one.value
         value.placeholder = f"{row.id} = …   Up, Down: choices" if one.choices else f"{row.id} = …"
         value.focus()
         value.cursor_position = len(value.value)
