@@ -273,6 +273,9 @@ class Plain:
     async def _answer(self, asked: p.QuestionAsked, text: str) -> None:
         word, _, note = text.partition(" ")
         choice = chosen(asked.choices, word) or chosen(asked.choices, text)
+        typed = next((one.key for one in asked.choices if one.takes_text is True), "")
+        if not choice and typed and text:  # what a form asks for can be typed as it is
+            choice, note = typed, text
         if not choice:
             self._out.print(question(asked))
             return

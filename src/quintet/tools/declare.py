@@ -39,6 +39,7 @@ def tool(
     confined: bool = False,
     asks: bool = False,
     service: str = "",
+    pauses: bool = False,
 ) -> Callable[[Function], ToolSpec]:
     """Make a ToolSpec of an async function `(bench, **arguments)`.
 
@@ -47,6 +48,7 @@ def tool(
     Python cannot spell, `needs` names outside parts it does not work without, `toolset` is the place of a user's own.
     A `confined` one cannot reach outside the project: there is no use in asking about it. One that `asks` may ask a
     model, and is not begun when the money is spent. The `service` of a feature may know more of what a call touches.
+    One that `pauses` may ask the person something in the middle, by `bench.ask`.
     """
     frozen = frozenset(_one_of(Effect, "effect", word) for word in effects)
     least = _one_of(PermissionProfile, "profile", profile)
@@ -70,6 +72,7 @@ def tool(
             confined=confined,
             asks=asks,
             service=service,
+            pauses=pauses,
         )
 
     return make

@@ -36,6 +36,7 @@ class Choice(Struct, frozen=True, gc=False):
     key: str
     label: str
     turns: AxesChange | UnsetType = UNSET  # the dials that this answer turns
+    takes_text: bool | UnsetType = UNSET  # the answer is what the person types; left out where it is not
 
 
 def chosen(choices: Sequence[Choice], word: str) -> str:

@@ -17,7 +17,7 @@ from quintet.domain.turn.tool_spec import Touch
 
 _OF_OLD = ("why asked", "axes", "grant")  # in journals of older versions
 _OF_NOW = ("again", "reason", "deletes", "dials", "always", "session", "effects", "access", "secrets", "network")
-LABELS = (*_OF_NOW, "sandbox", "arguments", *_OF_OLD)
+LABELS = (*_OF_NOW, "sandbox", "arguments", "server", "goes to", "model", *_OF_OLD)
 WIDTH = 11  # of a label with the spaces behind it
 LISTED = 8  # of what would be deleted
 MARK = "› "

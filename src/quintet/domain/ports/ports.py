@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct, field
@@ -21,6 +21,7 @@ from quintet.domain.turn.messages import ToolCall
 from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.todos import Todo
 from quintet.domain.turn.tool_menu import MenuManager
+from quintet.domain.turn.tool_spec import CallQuestion, CallReply
 
 if TYPE_CHECKING:
     from quintet.domain.agents.agent import Agent
@@ -367,6 +368,10 @@ class Secrets(Protocol):
         """The text without them."""
 
 
+async def _nobody(question: CallQuestion) -> CallReply:
+    return CallReply(refused="nobody can be asked here")
+
+
 class Workbench(Struct):
     """What a running tool has at hand. `seen` holds the content hash of each file read in this run."""
 
@@ -381,6 +386,7 @@ class Workbench(Struct):
     own_line: bool = False  # the call is a line that the user typed, and runs with their rights
     turn: TurnPlace = field(default_factory=lambda: TurnPlace())
     progress: Callable[[str], None] = lambda text: None
+    ask: Callable[[CallQuestion], Awaitable[CallReply]] = _nobody  # the person, in the middle of the call
     seen: dict[str, str] = field(default_factory=dict)
     services: Mapping[str, Any] = field(default_factory=dict)  # what the session holds of each feature, by its name
     secrets: Secrets | None = None

@@ -18,7 +18,7 @@ from quintet.domain.turn.swe_phases import PhaseMove
 from quintet.domain.turn.todos import Todo, TodoStatus
 
 Route = Literal["smart", "deep", "vision"]  # of [routing]
-Purpose = Literal["friend", "vision", "library"]  # the page in prompts/advice that the model is told
+Purpose = Literal["friend", "vision", "library", "sampling"]  # the page in prompts/advice that the model is told
 
 
 class Outward(Struct, frozen=True):
@@ -66,6 +66,7 @@ class ToolSpec(Struct, frozen=True):
     confined: bool = False  # cannot reach outside the project, whoever says yes
     asks: bool = False  # may ask a model, which has its price
     service: str = ""  # the feature whose service says more of what a call touches, where it names a server
+    pauses: bool = False  # a call of it may ask the person something in the middle
 
     def shown(self) -> ToolSchema:
         return ToolSchema(self.name, self.description, _brief(self.schema()))
@@ -98,6 +99,28 @@ class Move(Struct, frozen=True):
     result: str = ""
 
 
+class CallChoice(Struct, frozen=True):
+    key: str
+    label: str
+    takes_text: bool = False  # the answer is what the person types
+
+
+class CallQuestion(Struct, frozen=True):
+    """What a running call asks; without choices nobody is asked, and it is only whether it may spend."""
+
+    text: str = ""
+    choices: tuple[CallChoice, ...] = ()
+    detail: tuple[str, ...] = ()
+    spends: bool = False  # a model is about to be asked, which has its price
+    consulted: tuple[Consulted, ...] = ()  # the models that the call has asked since it last asked this
+
+
+class CallReply(Struct, frozen=True):
+    choice: str = ""
+    note: str = ""  # what the person typed
+    refused: str = ""  # why nobody was asked, or nobody answered
+
+
 class ToolResult(Struct, frozen=True):
     content: str
     status: CallStatus = CallStatus.OK
@@ -112,6 +135,7 @@ class ToolResult(Struct, frozen=True):
     step: Move | None = None  # the way its run takes in its workflow
     consulted: tuple[Consulted, ...] = ()  # the models it asked
     images: tuple[KeptImage, ...] = ()  # for the model to look at
+    pauses: CallQuestion | None = None  # the call is not over: it waits for a reply to this
 
 
 class Consulted(Struct, frozen=True):

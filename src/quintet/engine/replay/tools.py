@@ -14,7 +14,7 @@ from quintet.engine.replay.ports import PortForm, RecordedPort, ReplayedPort
 from quintet.engine.replay.recorder import Recorder
 from quintet.engine.turn.toolbox import ToolAccess
 
-TOOL_ACCESS = PortForm(unrecorded={"end_shell": None})
+TOOL_ACCESS = PortForm(unrecorded={"end_shell": None, "drop": None})
 
 
 class RecordedToolAccess(RecordedPort):

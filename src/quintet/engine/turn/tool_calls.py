@@ -7,7 +7,8 @@ again. Results are journalled in the order of the calls.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any
 
 from msgspec import UNSET, UnsetType
 
@@ -45,6 +46,7 @@ from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn import own_line
+from quintet.engine.turn.call_questions import CallQuestions
 from quintet.engine.turn.gatekeeper import Gatekeeper, finished_call
 from quintet.engine.turn.nested_pages import pages_told
 from quintet.engine.turn.time_limit import LimitReached
@@ -61,6 +63,7 @@ class Calls:
         self._core = core
         self._journal = journal
         self._gatekeeper = Gatekeeper(core, journal, questions, self._cover)
+        self._call_questions = CallQuestions(core, journal, questions)
         self._hooks = Hooks(core, journal)
         self._keeper = keeper
         self._turn = turn
@@ -182,14 +185,28 @@ class Calls:
         return True
 
     def _started(self, prepared: Prepared) -> asyncio.Task[ToolResult]:
-        return asyncio.create_task(
-            self._core.turn.toolbox.run(
-                prepared,
-                self._journal.state.call_context,
-                person=self._core.person,
-                progress=lambda text: self._journal.signal(Progress(call=prepared.call.id, text=text)),
-            )
+        running = self._core.turn.toolbox.run(
+            prepared,
+            self._journal.state.call_context,
+            person=self._core.person,
+            progress=lambda text: self._journal.signal(Progress(call=prepared.call.id, text=text)),
         )
+        return asyncio.create_task(self._paused(prepared, running) if prepared.spec.pauses else running)
+
+    async def _paused(self, prepared: Prepared, running: Coroutine[Any, Any, ToolResult]) -> ToolResult:
+        """A call that may ask the person something on its way; what it asked of models until then is on record."""
+        outside, call = self._core.turn.toolbox.outside, prepared.call
+        result = await running
+        while result.pauses:
+            if asked := result.pauses.consulted:
+                self._journal.post(*(self._consulted(call, one, 0.0) for one in asked))
+            try:
+                reply = await self._call_questions.reply(result.pauses)
+            except asyncio.CancelledError:
+                await outside.drop(call.id)
+                raise
+            result = await outside.resume(call.id, reply)
+        return result
 
     async def _waited(self) -> list[ToolResult]:
         """The tools' results; a tool that a turned dial aborted is interrupted, and the turn goes on."""

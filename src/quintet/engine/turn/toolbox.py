@@ -32,8 +32,9 @@ from quintet.domain.turn import swe_phases
 from quintet.domain.turn.messages import ToolCall, ToolSchema
 from quintet.domain.turn.stage_policy import CallContext, Menu, Stage, StagePlan
 from quintet.domain.turn.tool_menu import FINISH_STEP, MenuManager, Presentation, toolsets_of, with_own
-from quintet.domain.turn.tool_spec import CallStatus, ToolResult, ToolSpec, Touch, with_criteria
+from quintet.domain.turn.tool_spec import CallReply, CallStatus, ToolResult, ToolSpec, Touch, with_criteria
 from quintet.engine.turn.near_files import near_files
+from quintet.engine.turn.paused_calls import PausedCalls
 
 # What a shell at a terminal takes for more than text: keys, its history, and a line that goes on in the next one.
 _MORE_THAN_TEXT = regex(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
@@ -83,6 +84,7 @@ class ToolAccess:
         self._redactor = redactor or Redaction()
         self._rule_book = rule_book
         self._log_crash = log_crash
+        self._paused = PausedCalls()
 
     def rules(self) -> tuple[Rule, ...]:
         return self._rule_book.rules() if self._rule_book else ()
@@ -143,7 +145,22 @@ class ToolAccess:
 
     async def run(self, spec: ToolSpec, arguments: dict[str, Any], of_call: dict[str, Any]) -> ToolResult:
         """Carry a call out; `of_call` are the fields of the workbench that are this call's own."""
-        result = await self._ran(spec, arguments, of_call)
+        if not spec.pauses:
+            return self._cleaned(await self._ran(spec, arguments, of_call))
+        call: ToolCall = of_call["call"]
+        return self._cleaned(
+            await self._paused.begin(call.id, lambda ask: self._ran(spec, arguments, {**of_call, "ask": ask}))
+        )
+
+    async def resume(self, call: str, reply: CallReply) -> ToolResult:
+        """Go on with a call that asked something."""
+        return self._cleaned(await self._paused.resume(call, reply))
+
+    async def drop(self, call: str) -> None:
+        """Let go of a call that asked something, and will not be answered."""
+        await self._paused.drop(call)
+
+    def _cleaned(self, result: ToolResult) -> ToolResult:
         self._redactor.fresh()
         return self._redactor.clean(result)
 

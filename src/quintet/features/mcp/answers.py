@@ -53,7 +53,7 @@ def answered(bench: Workbench, server: str, answer: McpAnswer) -> ToolResult:
     status = CallStatus.ERROR if answer.failed else CallStatus.OK
     summary = "failed" if answer.failed else counted(len(text.splitlines()), "line")
     left = f", {counted(files, 'file')}" if files else ""
-    return ToolResult(text, status, summary=summary + left, images=tuple(images))
+    return ToolResult(text, status, summary=summary + left, images=tuple(images), consulted=answer.consulted)
 
 
 def _says(parts: tuple[McpPart, ...], structured: Any) -> bool:

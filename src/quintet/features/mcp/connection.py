@@ -16,13 +16,25 @@ import anyio
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.context import ClientRequestContext
-from mcp.types import CONNECTION_CLOSED, CallToolResult, Implementation, ListRootsResult, Root
+from mcp.types import (
+    CONNECTION_CLOSED,
+    CallToolResult,
+    CreateMessageRequestParams,
+    CreateMessageResult,
+    ElicitRequestParams,
+    ElicitResult,
+    ErrorData,
+    Implementation,
+    ListRootsResult,
+    Root,
+)
 from pydantic import FileUrl, ValidationError
 
 from quintet import __version__
 from quintet.adapters.processes.piped_child import Piped
 from quintet.features.mcp.byte_limit import Gauge
 from quintet.features.mcp.http import bounded_http
+from quintet.features.mcp.requests import DECLINED, CallHelp
 from quintet.features.mcp.stdio import pipe_lines
 from quintet.features.mcp.values import Forgotten, Lost, McpServer, ServerRefused
 
@@ -43,6 +55,7 @@ class Connected:
         self.server = server
         self.child = child
         self.gauge = Gauge()
+        self.help: CallHelp | None = None  # of the call that runs
         self._root = root
         self._over = asyncio.Event()
         self._client: Client | None = None
@@ -71,6 +84,9 @@ class Connected:
         options: dict[str, Any] = {"mode": handshake}
         if self.child:  # a server on another machine has no use for a path of ours
             options["list_roots_callback"] = self._roots
+        options["elicitation_callback"] = self._elicited
+        if self.server.sampling != "deny":
+            options["sampling_callback"] = self._sampled
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # roots are on their way out; servers of today still ask
@@ -95,6 +111,16 @@ class Connected:
 
     async def _roots(self, context: ClientRequestContext) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=FileUrl(f"file://{self._root}"), name="project")])
+
+    async def _elicited(self, context: ClientRequestContext, params: ElicitRequestParams) -> ElicitResult | ErrorData:
+        return await self.help.elicit(self.server, params) if self.help else DECLINED
+
+    async def _sampled(
+        self, context: ClientRequestContext, params: CreateMessageRequestParams
+    ) -> CreateMessageResult | ErrorData:
+        if self.help is None:
+            return ErrorData(code=-1, message="nothing is asked of a model but while a tool is called")
+        return await self.help.sample(self.server, params)
 
     async def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
         self.gauge.reset()

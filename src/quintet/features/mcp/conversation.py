@@ -12,6 +12,7 @@ from mcp import Client, types
 
 from quintet.domain.base.json_schema import misfit
 from quintet.features.mcp.connection import Connected
+from quintet.features.mcp.requests import CallHelp
 from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpResource, McpServer, McpTool, ServerRefused
 
 MOST_PAGES = 50
@@ -68,20 +69,28 @@ class Conversation:
         found = tools.get(tool)
         return found.input_schema if found else list(tools)
 
-    async def call(self, tool: str, arguments: dict[str, Any], tell: Callable[[str], None]) -> McpAnswer:
+    async def call(
+        self, tool: str, arguments: dict[str, Any], tell: Callable[[str], None], help: CallHelp | None = None
+    ) -> McpAnswer:
         async def heard(progress: float, total: float | None, message: str | None) -> None:
             tell(f"{progress:g}{f' of {total:g}' if total else ''}{f' {message}' if message else ''}"[:MOST_NAME])
 
-        result = await self._connected.ask(
-            lambda client: client.call_tool(tool, arguments, progress_callback=heard),
-        )
+        before, self._connected.help = self._connected.help, help
+        try:
+            result = await self._connected.ask(
+                lambda client: client.call_tool(tool, arguments, progress_callback=heard),
+            )
+        finally:
+            self._connected.help = before
         expected = (self._tools or {}).get(tool)
         if expected and expected.output_schema is not None and not result.is_error:
             problem = misfit(result.structured_content, expected.output_schema, "result")
             if problem:
                 raise ServerRefused(f"{tool} answered what its own schema does not allow: {problem}")
         parts = tuple(_parts(result.content))
-        return McpAnswer(parts, result.structured_content, result.is_error, self._notes())
+        notes = (*self._notes(), *(help.notes if help else ()))
+        consulted = tuple(help.consulted) if help else ()
+        return McpAnswer(parts, result.structured_content, result.is_error, notes, consulted)
 
     async def read(self, uri: str) -> McpAnswer:
         result = await self._connected.ask(lambda client: client.read_resource(uri))

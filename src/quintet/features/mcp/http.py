@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10.0
 EVENT_BYTES = 16_000_000
-QUIET_SECONDS = 300.0  # a stream of events may be silent for so long
+QUIET_SECONDS = 3600.0  # a stream of events may be silent for so long: somebody may be thinking of an answer
 
 
 class _Counted(httpx2.AsyncByteStream):

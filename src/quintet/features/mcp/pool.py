@@ -25,7 +25,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.json_schema import misfit, wanted
 from quintet.domain.base.wording import counted, did_you_mean, few
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
-from quintet.domain.turn.tool_spec import Touch
+from quintet.domain.turn.tool_spec import Advisers, CallQuestion, CallReply, Touch
 from quintet.features.mcp.sandboxed import hidden, read_folders, start_hint, tool_homes, whole
 from quintet.features.mcp.values import OWN_SETTINGS, Forgotten, Lost, McpAnswer, McpOffer, McpServer, ServerRefused
 from quintet.package import load
@@ -37,9 +37,11 @@ if TYPE_CHECKING:  # loaded at the first use of a server
 YOURS = "yours"  # the caches of servers of the user's own settings; those of a project are named for its path
 MOST_ENDS = 4  # of one server in a session, before it is left alone
 LONGEST_CALL = 600.0  # seconds, whatever progress is told
+AFTER_ANSWER = 120.0  # seconds, at least, after the server asked something: a model may be answering
 REQUIREMENT = "mcp>=2"
 
 Answer = TypeVar("Answer")
+Ask = Callable[[CallQuestion], Awaitable[CallReply]]
 Listing = Callable[[], tuple[list[McpServer], list[str]]]
 
 
@@ -58,10 +60,13 @@ class McpPool:
         learn: Callable[[Mapping[str, str]], None] = lambda named: None,
         kept: str = "",
         private: Sequence[str] = (),
+        patterns: Sequence[str] = (),
     ) -> None:
         self._learn = learn
         self._kept = kept or os.path.join(caches, "homes")
         self._private = private
+        self._patterns = patterns
+        self._sampling: set[str] = set()  # the servers that may use the model in this session
         self._listing = listing
         self._containment = containment
         self._root = root
@@ -106,8 +111,15 @@ class McpPool:
         return await self._asked(server, lambda open, limit: open.read(uri))
 
     async def call(
-        self, server: str, tool: str, arguments: dict[str, Any], progress: Callable[[str], None]
+        self,
+        server: str,
+        tool: str,
+        arguments: dict[str, Any],
+        progress: Callable[[str], None],
+        ask: Ask | None = None,
+        advisers: Advisers | None = None,
     ) -> McpAnswer:
+        """`ask` puts to the person what the server asks meanwhile, `advisers` what it asks of a model."""
         schema = await self._asked(server, lambda open, limit: open.schema(tool))
         if isinstance(schema, list):
             raise ToolFailed(
@@ -121,10 +133,22 @@ class McpPool:
 
         async def made(open: Conversation, limit: asyncio.Timeout) -> McpAnswer:
             def heard(text: str) -> None:
-                limit.reschedule(min(loop.time() + seconds, latest))
+                if limit.when() is not None:
+                    limit.reschedule(min(loop.time() + seconds, latest))
                 progress(text)
 
-            return await open.call(tool, arguments, heard)
+            async def asked(question: CallQuestion) -> CallReply:
+                nonlocal latest
+                began = loop.time()
+                limit.reschedule(None)  # the person takes the time that it takes, and so does a model
+                try:
+                    return await ask(question) if ask else CallReply(refused="nobody can be asked here")
+                finally:
+                    latest += loop.time() - began
+                    limit.reschedule(min(loop.time() + max(seconds, AFTER_ANSWER), latest + AFTER_ANSWER))
+
+            help = load("features.mcp.requests:CallHelp")(asked, advisers, self._sampling, self._patterns, progress)
+            return await open.call(tool, arguments, heard, help)
 
         return await self._asked(server, made, once=True)
 

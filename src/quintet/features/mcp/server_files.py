@@ -48,7 +48,9 @@ def servers(
         origin = PROJECT_SETTINGS if name in theirs else OWN_SETTINGS
         made = _made(name, origin, _entry(given), variables, refuses if name in theirs else None)
         problem = made.problem or refused_folder((*given.folders, *given.write), root, private)
-        found[name] = msgspec.structs.replace(made, folders=given.folders, write=given.write, problem=problem)
+        found[name] = msgspec.structs.replace(
+            made, folders=given.folders, write=given.write, sampling=given.sampling, problem=problem
+        )
     brought, notes = _of_project(root, trust)
     for name, entry in brought.items():
         if name in found:

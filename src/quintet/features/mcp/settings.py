@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Struct, field
 
@@ -25,6 +25,9 @@ class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     headers: Annotated[
         dict[str, str], setting("headers of each request to it; ${NAME} takes a variable of yours", TRUSTED)
     ] = field(default_factory=dict)
+    sampling: Annotated[
+        Literal["ask", "allow", "deny"], setting("whether it may have your model answer something, at your cost", OWN)
+    ] = "ask"
     timeout: Annotated[float, setting("seconds without a sign of life before a call is given up", TRUSTED)] = 60.0
     enabled: Annotated[bool, setting("whether it is used at all", TRUSTED)] = True
 

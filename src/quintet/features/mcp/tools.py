@@ -37,7 +37,7 @@ def _touch(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset({Effect.NETWORK}), asks="what a server's tool does is up to the server")
 
 
-@tool(effects={Effect.FETCH, Effect.NETWORK}, touch=_touch, needs=("mcp",), service="mcp")
+@tool(effects={Effect.FETCH, Effect.NETWORK}, touch=_touch, needs=("mcp",), service="mcp", pauses=True)
 async def mcp_tool(
     bench: Workbench,
     command: Literal["list_servers", "list_tools", "call_tool", "read_resource"],
@@ -66,7 +66,8 @@ async def mcp_tool(
         return answered(bench, server, await servers.read(server, resource_uri))
     if not tool_name:
         raise ToolFailed("tool_name: which one? list_tools shows them")
-    return answered(bench, server, await servers.call(server, tool_name, _arguments(tool_args), bench.progress))
+    answer = await servers.call(server, tool_name, _arguments(tool_args), bench.progress, bench.ask, bench.advisers)
+    return answered(bench, server, answer)
 
 
 def _arguments(given: dict[str, Any] | str | None) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from quintet.domain.turn.tool_spec import Consulted
+
 OWN_SETTINGS = "your settings"  # where a server of the user's own comes from
 
 
@@ -23,6 +25,7 @@ class McpServer(Struct, frozen=True):
     problem: str = ""  # why it cannot be used; empty if it can
     folders: tuple[str, ...] = ()  # outside the project that the program may read
     write: tuple[str, ...] = ()  # and write
+    sampling: Literal["ask", "allow", "deny"] = "ask"  # whether it may have the user's model answer something
 
     @property
     def transport(self) -> Literal["stdio", "http"]:
@@ -71,6 +74,7 @@ class McpAnswer(Struct, frozen=True):
     structured: Any = None
     failed: bool = False  # the server says that its tool failed
     notes: tuple[str, ...] = ()  # what there is to know: that the server was started again
+    consulted: tuple[Consulted, ...] = ()  # the models that it had asked
 
 
 class Lost(Exception):

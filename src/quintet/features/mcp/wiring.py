@@ -41,6 +41,7 @@ def make_mcp(
         learn,
         kept=os.path.join(state_folder(), "mcp"),
         private=own_paths(places),
+        patterns=loaded.settings.secrets.patterns,
     )
 
 

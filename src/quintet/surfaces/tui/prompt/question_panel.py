@@ -48,6 +48,8 @@ MOST_OWN_ROWS = 3  # of one line of Quintet's own, which may quote a model
 CHOSEN_FIRST = (LASTING | TURNING) - {ALWAYS}  # a key chooses, Enter takes: what lasts is not to begin a typed word
 _NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.PUBLISH})
 _DIFF = {"+ ": "success", "- ": "error"}
+REASON = "What should it do instead? Enter sends it, Esc: back"
+TYPED = "Your answer. Enter sends it, Esc: back"
 _LABEL = re.compile(r"[+ -] +\d+  |[+-] |\S+( \S+)?  +")  # the later rows of a long line are indented by it
 _GAP = "  "
 MOST_BY_WORDS = 4_000  # characters of a line that is broken between words
@@ -90,10 +92,11 @@ class QuestionPanel(Vertical, can_focus=True):
         self._top = self._page = 0  # the first row of them that is in view, and how many are
         self._chosen = -1  # none, so that Enter alone answers nothing
         self._since = 0.0
+        self._answering = NO  # the choice that what is typed belongs to
 
     def compose(self) -> ComposeResult:
         yield Static(id="detail")
-        yield Input(placeholder="What should it do instead? Enter sends it, Esc: back", id="reason", compact=True)
+        yield Input(placeholder=REASON, id="reason", compact=True)
         yield Static(id="choices")
 
     def ask(self, asked: p.QuestionAsked, decided: Sequence[p.CallDecided]) -> None:
@@ -292,8 +295,8 @@ class QuestionPanel(Vertical, can_focus=True):
         key = (event.character or "").lower()
         if time.monotonic() - self._since < GUARD_SECONDS:
             key = ""  # probably part of a text that is being typed
-        if self._approval and key == FEEDBACK:
-            self._reason(True)
+        if self._takes_text(key):
+            self._reason(True, key)
         elif self._approval and key in CHOSEN_FIRST and key in (keys := [c.key for c in self.asked.choices]):
             self._chosen = keys.index(key)
             self.draw()
@@ -315,14 +318,22 @@ class QuestionPanel(Vertical, can_focus=True):
     def action_take(self) -> None:
         if self.asked and 0 <= self._chosen < len(self.asked.choices):
             key = self.asked.choices[self._chosen].key
-            if self._approval and key == FEEDBACK:
-                self._reason(True)
+            if self._takes_text(key):
+                self._reason(True, key)
             else:
                 self._answer(key)
 
-    def _reason(self, wanted: bool) -> None:
+    def _takes_text(self, key: str) -> bool:
+        """Whether a choice is answered with words: a no with a reason, or what a form asks for."""
+        if self._approval and key == FEEDBACK:
+            return True
+        return self.asked is not None and any(one.key == key and one.takes_text is True for one in self.asked.choices)
+
+    def _reason(self, wanted: bool, key: str = "") -> None:
         reason = self.query_one(Input)
         reason.display = wanted
+        self._answering = key if wanted and not (self._approval and key == FEEDBACK) else NO
+        reason.placeholder = REASON if self._answering == NO else TYPED
         if wanted:
             reason.value = ""
             reason.focus()
@@ -332,7 +343,7 @@ class QuestionPanel(Vertical, can_focus=True):
     @on(Input.Submitted)
     def _reasoned(self, event: Input.Submitted) -> None:
         event.stop()
-        self._answer(NO, event.value)
+        self._answer(self._answering, event.value)
 
     def _answer(self, choice: str, note: str = "") -> None:
         if self.asked:
