@@ -25,6 +25,7 @@ LARGE = {
     "models.large.price_output": 1000.0,
     "routing.smart": "large",
 }
+pytestmark = pytest.mark.usefixtures("replays")
 Script = Callable[[Driver], Awaitable[None]]
 
 
