@@ -220,7 +220,7 @@ def make_core(
             prompts=prompts,
             rule_book=rule_book,
             repository=cast(Repository, Late("app.late_parts:repository", services.opening)),
-            hook_runner=ShellHooks(loaded.hook_problem),
+            hook_runner=ShellHooks(loaded.hook_problem, containment.watched),
             keep_images=images.keep,
             bring_images=images.bring,
             look_around=lambda: looked_around(places, start or places.root, files, vault.text),

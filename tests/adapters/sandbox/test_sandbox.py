@@ -349,10 +349,11 @@ def test_a_path_swapped_for_a_link_while_it_is_used_reaches_nothing(walled: Insi
 
 
 def test_walls_that_cannot_be_put_up_are_an_error_and_nothing_runs(repo: Path) -> None:
-    walls = '{"landlock": true, "read": [], "write": [], "filter": ""}'
     script = os.path.abspath(confine.__file__)
     done = subprocess.run(
-        ("python3", "-I", "-S", script, walls, "touch", str(repo / "ran")), capture_output=True, text=True
+        ("python3", "-I", "-S", script, "-", "landlock", "", "0", "0", "touch", str(repo / "ran")),
+        capture_output=True,
+        text=True,
     )
     assert done.returncode != 0
     assert not (repo / "ran").exists()

@@ -73,8 +73,12 @@ def others() -> None:
 
 
 def children() -> list[tuple[int, str]]:
-    """The processes that the test has started and that live."""
-    return [(pid, started) for pid, started in descendants(os.getpid()) if started and (pid, started) not in OTHERS]
+    """The programs that the test has started and that live, without the small parent that each has."""
+    return [child for child in programs(os.getpid()) if child[1] and child not in OTHERS]
+
+
+def programs(pid: int) -> list[tuple[int, str]]:
+    return [child for child in descendants(pid) if not descendants(child[0])]
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -406,7 +410,7 @@ asyncio.run(main())
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as quintet:
         assert quintet.stdout
         assert quintet.stdout.readline() == "ready\n"
-        [(pid, started)] = descendants(quintet.pid)
+        [(pid, started)] = programs(quintet.pid)
         quintet.kill()
     asyncio.run(until(lambda: process_start(pid) != started))
 

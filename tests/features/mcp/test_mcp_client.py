@@ -16,6 +16,7 @@ import pytest
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.processes.piped_child import Piped
+from quintet.adapters.sandbox.containment import Launch
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.app.open import make_containment
 from quintet.domain.base.errors import ToolFailed
@@ -325,7 +326,7 @@ def test_the_end_of_a_server_is_told_when_its_exit_code_and_last_words_are_known
     server = project.evil(how)
 
     async def bare() -> Piped:  # walls would hold its pipe open until it has ended
-        return await Piped.start(server.command, cwd=str(project.root), environment={})
+        return await Piped.start(Launch(tuple(server.command), str(project.root)), {})
 
     async def use() -> str:
         connected = None

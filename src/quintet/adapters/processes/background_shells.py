@@ -24,6 +24,7 @@ from msgspec import structs
 from quintet.adapters.processes.output import Output
 from quintet.adapters.processes.processes import Child, with_secrets
 from quintet.adapters.processes.system import descendants, is_busy
+from quintet.adapters.sandbox.confine import NO_REPORT, TERMINAL
 from quintet.adapters.sandbox.containment import CONFINE, Containment, Launch
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.base.errors import ToolFailed
@@ -257,5 +258,4 @@ def _at_terminal(argv: Sequence[str]) -> tuple[str, ...]:
 
     The script is the installed one, as it is seen from inside; `SandboxSetup.under_confine` is for what starts outside.
     """
-    limits = '{"terminal": true}'
-    return (sys.executable, "-I", "-S", CONFINE, limits, *argv)
+    return (sys.executable, "-I", "-S", CONFINE, NO_REPORT, TERMINAL, *argv)

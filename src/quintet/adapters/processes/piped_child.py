@@ -1,7 +1,7 @@
 """A child process that is spoken to over its stdin and stdout, for as long as it is wanted.
 
-It runs in its own group and is ended as a whole. Should this process be killed, the child reads the end of its stdin,
-and is expected to leave then; nothing else tells it. Of its stderr the last part is kept, for error messages.
+It runs in its own group and is ended as a whole, and should this process be killed, the child ends with it. Of its
+stderr the last part is kept, for error messages.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import asyncio
 import contextlib
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
+from quintet.adapters.processes.lifeline import Lifeline
 from quintet.adapters.processes.output import PipeReader
 from quintet.adapters.processes.processes import kill_tree
 from quintet.adapters.processes.system import descendants
+from quintet.adapters.sandbox.containment import Launch
 from quintet.domain.base.errors import ToolFailed
 
 KEPT_BYTES = 4_000
@@ -34,27 +36,33 @@ class _Tail:
 class Piped:
     """Made by `start`; `reader` and `writer` are the child's stdout and stdin."""
 
-    def __init__(self, argv: Sequence[str], cwd: str, environment: Mapping[str, str]) -> None:
+    def __init__(self, launch: Launch, environment: Mapping[str, str]) -> None:
+        self._lifeline = Lifeline(launch)
         try:
             self._process = subprocess.Popen(
-                argv,
-                cwd=cwd,
+                self._lifeline.argv,
+                cwd=launch.cwd,
                 env=environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 start_new_session=True,
+                pass_fds=self._lifeline.handles,
                 bufsize=0,
             )
         except OSError as error:
-            raise ToolFailed(f"{argv[0]} cannot be started: {error.strerror}") from error
+            self._lifeline.close()
+            name = (launch.command or launch.argv)[0]
+            raise ToolFailed(f"{name} cannot be started: {error.strerror}") from error
+        finally:
+            self._lifeline.handed_over()
         self.reader = asyncio.StreamReader(_LINE_BYTES)
         self._tail = _Tail()
         self._ended = asyncio.Event()
 
     @classmethod
-    async def start(cls, argv: Sequence[str], *, cwd: str, environment: Mapping[str, str]) -> Piped:
-        child = cls(argv, cwd, environment)
+    async def start(cls, launch: Launch, environment: Mapping[str, str]) -> Piped:
+        child = cls(launch, environment)
         connecting = asyncio.ensure_future(child._connect())
         try:
             await asyncio.shield(connecting)
@@ -118,6 +126,7 @@ class Piped:
         os.close(self._watch)
         self._watch = -1
         self._errors.stop()
+        self._lifeline.close()
         for pipe in self._pipes:
             pipe.close()
         if self._process.stderr:

@@ -20,14 +20,13 @@ from msgspec import structs
 from quintet.adapters.files.temporary_folders import unnamed_file
 from quintet.adapters.git.run_git import looking_from
 from quintet.adapters.processes.host_programs import host_path
+from quintet.adapters.processes.lifeline import Lifeline, watched
 from quintet.adapters.processes.output import Output, OutputSink, PipeReader
 from quintet.adapters.processes.python_environment import source
 from quintet.adapters.processes.system import descendants, process_start
 from quintet.adapters.protected.covers import closed_files_met
-from quintet.adapters.sandbox.confine import COMPLAINT, NOT_CONFINED
 from quintet.adapters.sandbox.containment import Containment, Launch
 from quintet.adapters.sandbox.kept_sandboxes import KeptCommand, KeptSandboxes
-from quintet.adapters.sandbox.sandbox_init import STANDING
 from quintet.adapters.secrets.vault import Vault
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.git.sandboxed_git import FailedCommand, explained
@@ -107,7 +106,8 @@ class LocalProcesses:
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
         contained = contained and not as_user
-        launch = Launch(tuple(argv), cwd, dict(os.environ) if as_user else {"PATH": host_path()})
+        launch = self._containment.watched(argv, cwd)
+        launch = structs.replace(launch, variables=dict(os.environ) if as_user else {"PATH": host_path()})
         if contained:  # looking for what has to be covered reads folders: not on the loop
             launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
         done = await self._run(launch, grant, timeout, keep, whole, on_output, errors_apart)
@@ -192,34 +192,30 @@ class Child:
         reads: int = subprocess.DEVNULL,
     ) -> None:
         """`terminal` holds our side of one and the command's; `errors` takes its stderr if that is to come apart."""
-        argv, cwd = launch.argv, launch.cwd
-        self._report = bool(launch.reports)
-        self._told, tell = os.pipe() if self._report else (-1, -1)
-        if self._report:
-            argv = launch.reporting(tell)
+        argv, cwd = launch.command or launch.argv, launch.cwd
+        self._launch, self._lifeline = launch, Lifeline(launch)
         try:
             self.process = subprocess.Popen(
-                argv,
+                self._lifeline.argv,
                 cwd=cwd,
                 env=_environment(launch),
                 stdin=terminal[1] if terminal else reads,
                 stdout=terminal[1] if terminal else subprocess.PIPE,
                 stderr=subprocess.PIPE if errors else subprocess.STDOUT,
                 start_new_session=True,
-                pass_fds=(tell,) if self._report else (),
+                pass_fds=self._lifeline.handles,
                 bufsize=0,
             )
         except FileNotFoundError as error:
+            self._lifeline.close()
             missing = f"{cwd}: no such folder" if not os.path.isdir(cwd) else f"{argv[0]} is not installed here"
             raise ToolFailed(missing) from error
         except OSError as error:
+            self._lifeline.close()
             raise ToolFailed(f"{argv[0]} cannot be started: {error.strerror}") from error
         finally:
-            if self._report:
-                os.close(tell)
-                os.set_blocking(self._told, False)
+            self._lifeline.handed_over()
         self.ended = asyncio.Event()
-        self._said = b""
         self._loop = asyncio.get_running_loop()
         pipe = self.process.stdout
         self.inlets = [PipeReader(terminal[0] if terminal else pipe.fileno(), output)]  # type: ignore[union-attr]
@@ -235,18 +231,15 @@ class Child:
 
     def failure(self, text: str) -> str:
         """Why the command itself was not run, if the sandbox did not start; `text` is what was printed."""
-        if self._report:
-            ran = STANDING in self._said
-        else:
-            ran = not (self.process.returncode == NOT_CONFINED and text.startswith(COMPLAINT))
+        if self._lifeline.missing:
+            return f"{self._launch.command[0]} is not installed here"
+        ran = self._lifeline.stood or not self._launch.reports
         return "" if ran else f"the sandbox could not start, so nothing was run: {text.strip()[:500]}"
 
     def _exited(self) -> None:
         self._loop.remove_reader(self._watch)
         self.process.wait()
-        if self._report:
-            with contextlib.suppress(BlockingIOError):
-                self._said = os.read(self._told, 4096)
+        self._lifeline.hear()
         for inlet in self.inlets:
             inlet.drain()
         self.ended.set()
@@ -268,7 +261,7 @@ class Child:
             with contextlib.suppress(ProcessLookupError):
                 groups.add(os.getpgid(pid))
         apart = (
-            groups - {self.process.pid} if self._report else groups | {self.process.pid}
+            groups - {self.process.pid} if self._launch.apart else groups | {self.process.pid}
         )  # a minder does not heed it
         for group in apart or {self.process.pid}:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -283,8 +276,7 @@ class Child:
             inlet.stop()
         self._loop.remove_reader(self._watch)
         os.close(self._watch)
-        if self._report:
-            os.close(self._told)
+        self._lifeline.close()
         for pipe in (self.process.stdout, self.process.stderr):
             if pipe:
                 pipe.close()
@@ -301,27 +293,32 @@ async def run_apart(
     environment = own_environment()
     if online:
         environment |= {key: value for key, value in os.environ.items() if key in PROXIES or key.lower() in PROXIES}
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-I",
-        "-c",
-        source(script),
-        env=environment,
-        cwd="/",
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        start_new_session=True,
-        limit=MOST_ANSWER_BYTES,
-    )
+    lifeline = Lifeline(watched((sys.executable, "-I", "-c", source(script)), "/"))
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *lifeline.argv,
+            env=environment,
+            cwd="/",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+            pass_fds=lifeline.handles,
+            limit=MOST_ANSWER_BYTES,
+        )
+    except BaseException:
+        lifeline.close()
+        raise
+    finally:
+        lifeline.handed_over()
     try:
         async with asyncio.timeout(seconds or None):
             out, err = await process.communicate(msgspec.json.encode(request) + b"\n" + body)
     except TimeoutError:
         raise ToolFailed(f"given up after {seconds:g} s") from None
     finally:
+        lifeline.close()
         if process.returncode is None:
-            process.kill()
             await asyncio.shield(process.wait())
     if process.returncode or not out:
         last = err.decode("utf-8", "replace").strip().splitlines()[-1:] or [f"it ended with {process.returncode}"]
@@ -338,9 +335,14 @@ class ShellHooks:
     It reads and writes files without a name, not pipes: whatever it leaves behind holds nothing of ours open.
     """
 
-    def __init__(self, problem: Callable[[str], str] = lambda command: "") -> None:
-        """`problem` says why a command may not be run as things are now; empty if it may."""
+    def __init__(
+        self,
+        problem: Callable[[str], str] = lambda command: "",
+        watch: Callable[[Sequence[str], str], Launch] = watched,
+    ) -> None:
+        """`problem` says why a command may not be run as things are now; empty if it may. `watch` ends it with us."""
         self._problem = problem
+        self._watch = watch
 
     async def run(self, command: str, told: bytes, cwd: str, timeout: float) -> HookEnd:
         if problem := self._problem(command):
@@ -349,20 +351,23 @@ class ShellHooks:
         with unnamed_file() as given, unnamed_file() as out, unnamed_file() as err:
             given.write(told)
             given.seek(0)
+            lifeline = Lifeline(self._watch(("/bin/sh", "-c", command), cwd))
             try:
                 process = await asyncio.create_subprocess_exec(
-                    "/bin/sh",
-                    "-c",
-                    command,
+                    *lifeline.argv,
                     cwd=cwd,
                     env=own_environment(),
                     stdin=given,
                     stdout=out,
                     stderr=err,
                     start_new_session=True,
+                    pass_fds=lifeline.handles,
                 )
             except OSError as error:
+                lifeline.close()
                 return HookEnd(NOT_STARTED, stderr=f"cannot be started: {error.strerror}")
+            finally:
+                lifeline.handed_over()
             timed_out = False
             try:
                 async with asyncio.timeout(timeout):
@@ -372,6 +377,7 @@ class ShellHooks:
             finally:
                 kill_tree(process.pid, descendants(process.pid))
                 code = await asyncio.shield(process.wait())
+                lifeline.close()
             return HookEnd(code if code >= 0 else 128 - code, _text(out), _text(err), timed_out)
 
 

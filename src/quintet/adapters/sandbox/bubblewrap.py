@@ -118,6 +118,7 @@ class Bubblewrap(Containment):
             None if grant.keys else self._keepable(words, behind),  # no sandbox with keys in it is kept
             (*laid.notes, *self._laid.fallen()),
             len(words),
+            True,
             tuple(os.path.relpath(path, self.setup.root) for path in covers.closed),
             self._laid.watch(laid.words),
         )

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from quintet.adapters.processes.python_environment import load_all
+from quintet.adapters.processes.python_environment import load_all, source
+from quintet.adapters.sandbox.confine import NO_REPORT, WATCH
 from quintet.adapters.sandbox.host_mounts import below, interpreter, sweep
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.protected_paths import Protection
@@ -50,6 +51,7 @@ class Launch(Struct, frozen=True):
     keepable: SandboxPlan | None = None  # a sandbox in which it could run as well
     notes: tuple[str, ...] = ()  # what the sandbox could not give
     reports: int = 0  # which word is for the handle on which the sandbox tells that it stands; 0 if it does not
+    apart: bool = False  # whether the command is in another process group than what is started
     closed: tuple[str, ...] = ()  # files of the project that the command cannot open
     covers: tuple[tuple[str, str, str], ...] = ()  # what lies on files of the project: covers.py
 
@@ -78,6 +80,7 @@ class SandboxSetup(Struct):
             self.scripts = self.scratch("walls/scripts")
             for name in RUN_APART:
                 copyfile(os.path.join(SCRIPTS, name), os.path.join(self.scripts, name))
+            source(CONFINE)
             load_all(self.root)
 
     def script(self, name: str) -> tuple[str, ...]:
@@ -90,9 +93,10 @@ class SandboxSetup(Struct):
         path = getattr(module, "__cached__", None) or ""
         return path if self.scripts == SCRIPTS and below(path, SCRIPTS) and os.path.isfile(path) else ""
 
-    def under_confine(self, argv: Sequence[str], limits: str = "{}") -> tuple[str, ...]:
-        """Under a small parent that ends whatever the command leaves behind."""
-        return (*self.script("confine.py"), limits, *argv)
+    def under_confine(self, argv: Sequence[str], cwd: str, *how: str) -> Launch:
+        """Under a small parent that ends it when Quintet is gone; and, but for `watch`, whatever it leaves behind."""
+        script = self.script("confine.py")
+        return Launch((*script, NO_REPORT, *how, *argv), cwd, command=tuple(argv), reports=len(script))
 
     def scratch(self, name: str) -> str:
         """A folder that lives as long as the session: /tmp, an empty home."""
@@ -152,7 +156,7 @@ class Containment(ABC):
         `sealed_home`: the empty home of the sandbox cannot be written, for a program that would think it lasts.
         """
         if Effect.OUTSIDE in grant.effects:  # a person has said yes to leaving the sandbox
-            return Launch(tuple(argv), cwd)
+            return self.watched(argv, cwd)
         begun = self.watch.begin(grant, held, argv)
         try:
             return self.contained(argv, cwd, grant, held, begun, sealed_home=sealed_home)
@@ -182,6 +186,10 @@ class Containment(ABC):
     def hidden(self, launch: Launch, text: str) -> tuple[str, ...]:
         """What a program that has failed could not open because this hides it, by what it printed: notes to show."""
         return ()
+
+    def watched(self, argv: Sequence[str], cwd: str) -> Launch:
+        """As it is, without a sandbox; it ends with Quintet."""
+        return self.setup.under_confine(argv, cwd, WATCH)
 
     def put_right(self) -> list[str]:
         """What was said so since the last time that somebody asked."""

@@ -14,12 +14,13 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-import msgspec
+from msgspec import structs
 
 from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.protected.linked_git import linked
 from quintet.adapters.protected.nofollow import stat_nofollow
 from quintet.adapters.sandbox import syscall_filter
+from quintet.adapters.sandbox.confine import BOUND, LANDLOCK
 from quintet.adapters.sandbox.containment import Containment, Launch
 from quintet.adapters.sandbox.host_mounts import ALIASES, SYSTEM, below, toolchains
 from quintet.domain.permission.effects import READING, Effect, Grant, Sandbox
@@ -53,8 +54,6 @@ class Landlock(Containment):
         write += gits if Effect.COMMIT in grant.effects else []
         writes = bool(grant.write_roots) or Effect.COMMIT in grant.effects
         rules = syscall_filter.program(network=grant.network, local=False, attributes=writes).hex()
-        limits = {"landlock": True, "filter": rules, "read": read, "write": write}
-        text = msgspec.json.encode(limits).decode()
         variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
         if not set(grant.effects) - READING:  # runs without approval, so no program of the project may run
             variables["PATH"] = host_path()
@@ -63,8 +62,16 @@ class Landlock(Containment):
             for path in grant.write_roots
             if path not in roots and os.path.lexists(path)
         )
-        words = setup.under_confine(setup.bounded(argv), text)
-        return Launch(words, cwd, variables, begun.watched, begun.number, tuple(argv), notes=notes)
+        limits = (LANDLOCK, rules, str(len(read)), *read, str(len(write)), *write)
+        launch = setup.under_confine(setup.bounded(argv), cwd, *limits)
+        return structs.replace(
+            launch,
+            variables=variables,
+            watched=begun.watched,
+            number=begun.number,
+            command=tuple(argv),
+            notes=notes,
+        )
 
     def _leads_nowhere_else(self, path: str) -> bool:
         """A folder of the project that is a link, or behind one, could be any folder."""
@@ -73,7 +80,7 @@ class Landlock(Containment):
 
 
 class Uncontained(Containment):
-    """No sandbox. A command that does more than read still runs under confine.py, with bounds on its files."""
+    """No sandbox. All runs under confine.py, and what does more than read with bounds on its files."""
 
     kind = Sandbox.NONE
 
@@ -81,7 +88,7 @@ class Uncontained(Containment):
         self, argv: Sequence[str], cwd: str, grant: Grant, held: Sequence[str] = (), *, sealed_home: bool = False
     ) -> Launch:
         if not set(grant.effects) - READING:  # runs without approval, so no program of the project may run
-            return Launch(tuple(argv), cwd, {"PATH": host_path()})
+            return structs.replace(self.watched(argv, cwd), variables={"PATH": host_path()})
         return super().launch(argv, cwd, grant, held, sealed_home=sealed_home)
 
     def contained(
@@ -94,5 +101,5 @@ class Uncontained(Containment):
         *,
         sealed_home: bool = False,
     ) -> Launch:
-        words = self.setup.under_confine(self.setup.bounded(argv))
-        return Launch(words, cwd, watched=begun.watched, number=begun.number, command=tuple(argv))
+        launch = self.setup.under_confine(self.setup.bounded(argv), cwd, BOUND)
+        return structs.replace(launch, watched=begun.watched, number=begun.number, command=tuple(argv))

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from quintet.adapters.files.temporary_folders import temporary_folder
+from quintet.adapters.processes.lifeline import watched
 from quintet.adapters.processes.piped_child import Piped
 from quintet.adapters.processes.processes import child_environment, own_environment
 from quintet.adapters.sandbox.containment import Launch
@@ -59,7 +60,7 @@ class LocalLanguageServers:
         *,
         own_code: bool = False,
         contained: bool = False,
-        wrap: Wrap = lambda argv, cwd, grant: Launch(tuple(argv), cwd),
+        wrap: Wrap = lambda argv, cwd, grant: watched(argv, cwd),
         hidden: Callable[[Launch, str], Sequence[str]] = lambda launch, said: (),
         places: OpenedPlaces = NOTHING_OPENED,
         search: tuple[str, ...] | None = None,
@@ -140,7 +141,7 @@ class LocalLanguageServers:
         launch = self._launches[program] = await asyncio.to_thread(
             self._wrap, (program, *server.argv[1:]), self._files.root, self._grant
         )
-        child = await Piped.start(launch.argv, cwd=self._files.root, environment=self._environment())
+        child = await Piped.start(launch, self._environment())
         client = self._running[program] = LanguageClient(child, language, self._files, self._patience)
         await client.handshake(server.options)
         return client

@@ -272,7 +272,7 @@ class McpPool:
         if home:
             own |= {"HOME": home, **tool_homes()}
         environment = {**around, **launch.variables, **own, **server.env}
-        return await Piped.start(launch.argv, cwd=launch.cwd, environment=environment)
+        return await Piped.start(launch, environment)
 
     async def _end(self, name: str, *, counted: bool = True) -> None:
         if open := self._open.pop(name, None):
