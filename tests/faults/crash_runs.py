@@ -119,12 +119,12 @@ class Killed:
 def kill(folder: str, after: float | None) -> Killed:
     """Run the session in a process, kill it `after` seconds from its first sign of life, and recover."""
     project = make_project(os.path.join(folder, "project"))
-    witness, seconds, alive = _killed(project, after)
+    witness, seconds, alive = killed(project, after)
     broken = recover(project, witness, os.path.join(folder, "copy"))
     return Killed(seconds, alive, bool(witness.running()), len(witness.acknowledged), broken)
 
 
-def _killed(project: str, after: float | None) -> tuple[Witness, float, bool]:
+def killed(project: str, after: float | None) -> tuple[Witness, float, bool]:
     with subprocess.Popen([sys.executable, VICTIM, project], stdout=subprocess.PIPE) as victim:
         assert victim.stdout
         reports = bytearray(victim.stdout.readline())  # ready

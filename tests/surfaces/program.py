@@ -206,8 +206,10 @@ class _Record(list[Recorded]):
 class ModelThread:
     """A scripted model server in a thread of its own."""
 
+    server_class = ModelServer
+
     def __init__(self, replies: Sequence[Reply]) -> None:
-        self.server = ModelServer(replies)
+        self.server = self.server_class(replies)
         self.server.requests = self._record = _Record()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)

@@ -37,7 +37,7 @@ from quintet.domain.settings.hooks import HookEnd
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ", "VIRTUAL_ENV")
 PLAIN_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
 REAP_SECONDS = 1.0  # what was killed is gone in a moment
-GRACE_SECONDS = 2.0  # between the polite signal and the last one
+GRACE_SECONDS = 0.7  # between the polite signal and the last one: an interrupt is over within a second
 MOST_HOOK_BYTES = 1_000_000  # of what a hook prints that is read
 NOT_STARTED = 127
 MOST_ERROR_BYTES = 30_000  # of what comes apart on stderr
@@ -192,7 +192,7 @@ class Child:
         reads: int = subprocess.DEVNULL,
     ) -> None:
         """`terminal` holds our side of one and the command's; `errors` takes its stderr if that is to come apart."""
-        argv, cwd = launch.command or launch.argv, launch.cwd
+        argv, cwd = launch.argv, launch.cwd
         self._launch, self._lifeline = launch, Lifeline(launch)
         try:
             self.process = subprocess.Popen(

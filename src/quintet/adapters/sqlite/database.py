@@ -97,9 +97,10 @@ def _create(path: str) -> None:
         handle = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     except OSError:  # a file system that has no files without a name: SQLite makes it, or says why it cannot
         return
-    with open(handle, "wb", buffering=0) as file:
+    with open(handle, "wb") as file:
         try:
             file.write(blank.serialize("main"))
+            file.flush()  # all of it: a single write takes what still fits, and says nothing
             os.fsync(handle)
         except OSError as error:
             raise _unwritable(path, error.strerror or str(error)) from error
