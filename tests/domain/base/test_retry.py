@@ -40,6 +40,12 @@ def test_what_the_server_says_counts_and_no_chance_is_taken() -> None:
     assert model_wait(ModelRateLimited(retry_after=9000.0), 1, seconds=0.0) == 9000.0
 
 
+def test_a_server_that_says_at_once_each_time_is_not_asked_in_a_burst() -> None:
+    for told in (0.0, 0.01):
+        assert waits(ModelRateLimited(retry_after=told), 120.0) == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+    assert waits(ModelRateLimited(retry_after=0.0), 120.0, retries=2) == [0.5, 1.0]
+
+
 def test_who_gives_up_for_want_of_time_says_so() -> None:
     told = given_up(ModelRateLimited(retry_after=3600.0), 120.0, 0.0)
     assert told.startswith("the server asks for 3600 s, and limits.retry_seconds = 120: ")

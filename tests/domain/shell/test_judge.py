@@ -536,6 +536,13 @@ def test_what_a_line_may_read_is_named(line: str, reads: str) -> None:
     assert set(reads.split()) <= set(told(line).reads)
 
 
+@pytest.mark.parametrize("line", ["cat </dev/null", "make < /dev/null", "cd a || cd b; head -c 5 </dev/urandom"])
+def test_a_device_that_every_sandbox_has_is_no_file_outside_the_project(line: str) -> None:
+    assert not [path for path in told(line).reads if path.startswith("/dev")]
+    assert Effect.OUTSIDE not in told(line).effects
+    assert "/dev/sda" in told(f"{line}; cat < /dev/sda").reads
+
+
 @pytest.mark.parametrize("line", ["cat *", "cat *.py", "ls src/*", "ls -d .*", "echo .env", "grep .env .gitignore"])
 def test_what_names_no_secret_is_not_taken_for_one(line: str) -> None:
     assert not {".env", "id_rsa", "server.pem", ".netrc"} & set(told(line).reads)

@@ -63,11 +63,14 @@ def model_wait(
         return None
     busy = isinstance(error, ModelRateLimited | ModelHttpError)
     tries = retries if retries is not None else MANY_RETRIES if busy else FEW_RETRIES
-    wait = RetryPolicy(tries + 1, FIRST_RETRY, factor=2.0).wait(attempt, error.retry_after, jitter)
+    policy, told = RetryPolicy(tries + 1, FIRST_RETRY, factor=2.0), error.retry_after
+    if told is not None and told < FIRST_RETRY:  # "at once", said each time, would be a burst of requests
+        told = min(policy.backoff(attempt), LONGEST_RETRY)
+    wait = policy.wait(attempt, told, jitter)
     if wait is None:
         return None
     left = seconds - waited if seconds else math.inf
-    if error.retry_after is not None:
+    if told is not None:
         return wait if wait <= left else None
     wait = round(min(wait, LONGEST_RETRY, left), 2)
     return wait if wait >= FIRST_RETRY else None

@@ -77,9 +77,14 @@ def trails(changes: Iterable[FileChange]) -> dict[str, Trail]:
         if trail is None:
             found[change.path] = Trail(change.before, change.after)
         else:
-            trail.crossed = trail.crossed or not same(trail.last, change.before)
+            trail.crossed = trail.crossed or not _meet(trail.last, change.before)
             trail.last = change.after
     return found
+
+
+def _meet(last: str, before: str) -> bool:
+    """Whether nobody came between: a tree holds no folders, so one that a change left may not be seen by the next."""
+    return same(last, before) or (names_folder(last) and not before)
 
 
 def plan(found: Mapping[str, Trail], now: Mapping[str, str]) -> RewindPlan:

@@ -514,6 +514,8 @@ class LineEffects:
                 self.redirect(Redirect(operator, spelled[0]))
         if operator[:2] == "<<" or (operator.endswith("&") and _DIGITS.issuperset(text)) or operator.endswith("&-"):
             return
+        if text in SAFE_DEVICES:
+            return
         if operator[0] == "<" and operator != "<>":
             if text.startswith(("/dev/tcp/", "/dev/udp/")):
                 self.add_effects(NETWORK | OUTSIDE, "a connection by redirection")
@@ -521,8 +523,6 @@ class LineEffects:
                 self.add_effects(EXECUTE, "reads what is only known when it runs")
             else:
                 self.add_paths(Judged(READ, "", [text], (), [text] if target.glob else ()))
-            return
-        if text in SAFE_DEVICES:
             return
         if target.dynamic or target.glob:
             self.add_effects(EDIT | OPAQUE, "writes where it is only known when it runs")

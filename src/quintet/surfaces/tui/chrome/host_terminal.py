@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 KEEP_TITLE, GIVE_TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
 BELL = "\a"
 MOST_NOTICE = 120  # characters
-ENDING = (signal.SIGTERM, signal.SIGHUP)
+ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)  # Ctrl+C is a key here: a SIGINT comes from outside
 
 
 def title(text: str) -> str:
