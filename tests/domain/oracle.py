@@ -133,7 +133,7 @@ TOOLS = {
     "git_create_branch": ("normal", "commit"),
     "git_checkout": ("normal", "edit commit"),
     "bash": ("restricted", "read edit execute build install commit network outside destroy publish"),
-    "TodoVerify": ("restricted", "read edit execute build install commit network outside destroy publish"),
+    "TodoVerify": ("restricted", "read edit execute build install commit fetch network outside destroy publish"),
     "deploy": ("normal", "read edit execute build install commit network outside destroy publish"),
     "analyze_test_failure": ("normal", "build"),
     "mcp_tool": ("restricted", "fetch network"),

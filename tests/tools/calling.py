@@ -27,6 +27,7 @@ from quintet.domain.settings.settings import SandboxSettings, Settings, ToolSett
 from quintet.domain.turn.messages import ToolCall
 from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.swe_phases import PhaseState
+from quintet.domain.turn.todos import Todo
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult
 from quintet.engine.turn.prompts import Prompts
@@ -50,6 +51,7 @@ class Caller:
         """`services` stand in for those of features, by their names; `tables` are settings of features."""
         self.root = root
         self.swe: PhaseState | None = None  # the SWE phase the calls are made in
+        self.todos: dict[str, Todo] = {}  # the checklist they are made with
         places = locate(str(root))
         contained = SandboxSettings(use=sandbox or "auto", loopback="open")  # where a test's servers listen
         settings = Settings(sandbox=contained, features=tables or {})
@@ -80,7 +82,9 @@ class Caller:
         )
 
     def prepare(self, tool: str, arguments: str, axes: Axes = BUILD) -> Prepared | ToolResult:
-        return self.toolbox.prepare(ToolCall("call-1", tool, arguments), CallContext(axes, swe=self.swe), person=True)
+        return self.toolbox.prepare(
+            ToolCall("call-1", tool, arguments), CallContext(axes, swe=self.swe, todos=self.todos), person=True
+        )
 
     def verdict(self, tool: str, axes: Axes = BUILD, /, **arguments: Any) -> Verdict:
         prepared = self.prepare(tool, json.dumps(arguments), axes)
@@ -105,7 +109,7 @@ class Caller:
         if prepared.decision.verdict is Verdict.DENY:
             return ToolResult(prepared.decision.reason, CallStatus.DENIED)
         return await self.toolbox.run(
-            prepared, CallContext(BUILD, swe=self.swe), person=True, progress=lambda text: None
+            prepared, CallContext(BUILD, swe=self.swe, todos=self.todos), person=True, progress=lambda text: None
         )
 
     def ok(self, tool: str, /, **arguments: Any) -> str:

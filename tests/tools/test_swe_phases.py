@@ -46,6 +46,16 @@ def test_a_test_that_passes(check: Caller) -> None:
     assert "1 passed" in result.content
 
 
+def test_s0_a_test_is_found_by_words_where_no_file_says_that_it_is_a_python_project(check: Caller) -> None:
+    for name in ("pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "conftest.py"):
+        (check.root / name).unlink(missing_ok=True)
+    result = check("analyze_test_failure", test_name="words")
+    assert (result.status, result.summary) == (CallStatus.OK, "passes")
+    for path in [*check.root.glob("*.py"), *check.root.glob("tests/*.py")]:
+        path.unlink()
+    assert "this is no Python project" in check("analyze_test_failure", test_name="words").content
+
+
 def test_a_failure_that_is_not_at_head_is_new(check: Caller) -> None:
     (check.root / SOURCE).write_text(BROKEN)
     result = check("analyze_test_failure", test_name=COUNTS, compare_baseline=True)
@@ -122,7 +132,7 @@ def test_nothing_is_left_behind(check: Caller) -> None:
         ("tests/test_count.py::nothing", "cannot be run:"),
         ("--version", "the name of a test is expected"),
         ("", "the name of a test is expected"),
-        ("TestThing", "this is no Python project: only pytest is supported"),
+        ("TestThing", "TestThing cannot be run:"),
     ],
 )
 def test_what_cannot_be_run_is_said(check: Caller, test: str, said: str) -> None:

@@ -95,6 +95,10 @@ async def request_tools(
     if category:
         return ToolResult(bench.turn.menu.enter(category), summary=category, toolset=category)
     found = bench.turn.menu.find(tool_names)
+    unknown = () if found[:1] and found[0] in tool_names else bench.turn.menu.unknown(tool_names)
+    if unknown:
+        near = f" Nearest: {', '.join(found[:5])}." if found else f"\n{bench.turn.menu.list()}"
+        raise ToolFailed(f"there is no tool {', '.join(unknown)}.{near}")
     if not found:
         raise ToolFailed(f"no tool fits {' '.join(tool_names)}.\n{bench.turn.menu.list()}")
     toolset = bench.turn.menu.home(found[0])

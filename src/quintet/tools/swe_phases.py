@@ -7,6 +7,7 @@ from typing import Any
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
+from quintet.domain.ports.files import FolderEntry
 from quintet.domain.ports.ports import Finished, Workbench
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.swe_phases import PhaseMove
@@ -14,6 +15,7 @@ from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
 from quintet.tools.declare import tool
 
 TEST_SECONDS = 300.0
+TESTS_IN = (".", "tests", "test")
 PYTHON_PROJECT = ("pyproject.toml", "setup.py", "setup.cfg", "pytest.ini", "tox.ini", "conftest.py")
 OWN_PYTHON = (".venv", "venv")  # folders the project may keep one in
 PASSED, FAILED, NOT_THERE = 0, (1, 2), (4, 5)  # pytest's exit codes; 2 is a file that cannot be collected
@@ -104,7 +106,7 @@ def _pytest(bench: Workbench, test_name: str) -> tuple[str, ...]:
     path, joint, rest = test_name.partition("::")
     if not path.strip() or path.startswith("-"):
         raise ToolFailed(f'"{test_name}": the name of a test is expected, as in tests/test_a.py::test_b')
-    if not path.endswith(".py") and not any(_is_there(bench, name) for name in PYTHON_PROJECT):
+    if not path.endswith(".py") and not _is_python(bench):
         raise ToolFailed(
             "this is no Python project: only pytest is supported here. Run the test with bash, and its baseline in a "
             "clean checkout"
@@ -114,6 +116,20 @@ def _pytest(bench: Workbench, test_name: str) -> tuple[str, ...]:
     if _is_path(path):
         return (python, "-m", "pytest", "-q", f"{bench.files.relative(path)}{joint}{rest}")
     return (python, "-m", "pytest", "-q", "-k", test_name)
+
+
+def _is_python(bench: Workbench) -> bool:
+    """Whether a file says that it is a Python project, or the root or a folder of tests holds Python."""
+    if any(_is_there(bench, name) for name in PYTHON_PROJECT):
+        return True
+    return any(entry.name.endswith(".py") for folder in TESTS_IN for entry in _entries(bench, folder))
+
+
+def _entries(bench: Workbench, folder: str) -> list[FolderEntry]:
+    try:
+        return bench.files.entries(folder)
+    except (OSError, ToolFailed):
+        return []
 
 
 def _is_path(name: str) -> bool:

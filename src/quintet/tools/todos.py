@@ -7,7 +7,7 @@ from typing import Any
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
-from quintet.domain.ports.ports import Workbench
+from quintet.domain.ports.ports import PullRequests, Workbench
 from quintet.domain.turn import todos as checklist
 from quintet.domain.turn.todos import Check, Criterion, Draft, Todo, TodoStatus
 from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
@@ -58,7 +58,7 @@ def _verifies(arguments: dict[str, Any]) -> Touch:
     return Touch(frozenset(), verifies=str(arguments["todo_id"]))
 
 
-@tool(effects=set(Effect) - {Effect.FETCH}, touch=_verifies, wire={"todo_id": "id"}, needs=("bash",))
+@tool(effects=set(Effect), touch=_verifies, wire={"todo_id": "id"}, needs=("bash",))
 async def TodoVerify(bench: Workbench, todo_id: str | int) -> ToolResult:
     """Check a claimed todo against its criteria: it is verified if all of them hold, else it stays claimed.
 
@@ -106,7 +106,8 @@ async def _found(bench: Workbench, criterion: Criterion) -> tuple[bool, str]:
             held = criterion.text in bench.files.read(criterion.path).decode("utf-8", "replace")
             return held, "the text is there" if held else "the text is not in it"
         case "pr_exists":
-            return False, "no forge is configured, so pull requests cannot be looked up"
+            forge: PullRequests = bench.service("forge")
+            return True, await forge.pull_request(criterion.repo, criterion.pull_number, bench.progress)
         case _:
             return False, checklist.unknown_type(criterion)
 

@@ -13,7 +13,7 @@ from quintet.adapters.agents.loose_ends import loose_ends
 from quintet.adapters.agents.package import FoundPackage
 from quintet.adapters.agents.package_files import MOST_BYTES
 from quintet.adapters.files.located_yaml import MOST_NODES, NotReadable, read_json, read_yaml
-from quintet.adapters.files.paths import Places
+from quintet.adapters.files.paths import Places, locate
 from quintet.domain.agents.agent import Agent, HandlerKind
 from quintet.domain.agents.workflow import NodeKind
 from quintet.domain.base.errors import NotFound, UsageError
@@ -518,6 +518,20 @@ def test_an_agent_that_is_not_there_is_said_with_those_that_are(tmp_path: Path) 
         find_agent(str(root) + "/", places)
     assert "keeper|boatman" in str(several.value)
     assert find_agent(f"{root}:boatman", places)[0].agent.name == "Boatman"
+
+
+def test_an_agents_path_counts_from_here_or_from_the_folder_that_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "project/.git").mkdir(parents=True)
+    write(tmp_path, "project/sub/crew/keeper.agent.yaml", GOOD)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    places = locate(str(tmp_path / "project/sub"))
+    for name in ("crew/keeper.agent.yaml", "crew/keeper.agent.yaml:keeper", "../project/sub/crew/keeper.agent.yaml"):
+        assert find_agent(name, places)[0].agent.id == "keeper"
+    with pytest.raises(NotFound):
+        find_agent("crew/nobody.agent.yaml", places)
 
 
 def test_the_shipped_agents_are_whole(tmp_path: Path) -> None:

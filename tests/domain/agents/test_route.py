@@ -29,6 +29,61 @@ def offered(text: str, who: Agent = EVERY_FORM) -> list[int]:
     return [candidate.index for candidate in resolve(text, who).candidates]
 
 
+# ── words behind a name
+
+
+SPECS = agent(
+    item("[WS] Write a specification", "write-spec", HandlerKind.WORKFLOW, code="WS"),
+    item("[RB] Review a branch", "review", code="RB", cmd="look_over"),
+    item("[CP] Create PRD", "create-prd", code="CP"),
+    item("[EP] Edit PRD", "edit-prd", code="EP"),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "index", "details"),
+    [
+        ("write-spec add dark mode", 3, "add dark mode"),
+        ("Write-Spec: add dark mode", 3, "add dark mode"),
+        ("WS: Add Dark Mode", 3, "Add Dark Mode"),
+        ("ws:  what is a spec?", 3, "what is a spec?"),
+        ("*ws add dark mode", 3, "add dark mode"),
+        ("*review branch main", 4, "branch main"),
+        ("look_over branch main\nand the tests", 4, "branch main\nand the tests"),
+        ("write-spec add dark mode\nfor the shop", 3, "add dark mode\nfor the shop"),
+    ],
+)
+def test_s2_words_behind_an_items_name_go_along(text: str, index: int, details: str) -> None:
+    command = resolve(text, SPECS)
+    assert (command.menu_index, command.details, command.confidence) == (index, details, Confidence.HIGH)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "write-spec is broken",
+        "write-spec does nothing?",
+        "write-spec add dark mode?",
+        "review branch main and tell me what you think of it",
+        "help: the build of the shop fails on Windows",
+        "https://example.com/write-spec",
+        "note: the spec has to be written by Friday",
+    ],
+)
+def test_s2_a_sentence_that_holds_a_name_is_still_a_sentence(text: str) -> None:
+    assert resolve(text, SPECS).kind is CommandKind.CHAT
+
+
+@pytest.mark.parametrize("text", ["create prd or edit prd", "CP or EP", "edit the prd or create a prd"])
+def test_s2_two_items_with_or_between_them_are_a_choice(text: str) -> None:
+    assert (resolve(text, SPECS).kind, offered(text, SPECS)) == (CommandKind.CLARIFY_CHOICE, [5, 6])
+
+
+def test_s2_a_huge_number_is_said_as_it_was_typed() -> None:
+    assert "no number 99999999999999999999;" in resolve("9" * 20, SPECS).reason
+    assert f"no number {'9' * 30}…;" in resolve("9" * 5000, SPECS).reason
+
+
 # ── AC 1 and 2: the menu
 
 

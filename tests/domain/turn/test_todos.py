@@ -113,7 +113,7 @@ def test_without_criteria_or_with_one_that_fails_it_stays_claimed(checks: tuple[
 def test_verifying_touches_what_the_criteria_of_a_claimed_todo_touch() -> None:
     touch = Touch(frozenset(), verifies="1")
     claimed = with_criteria(touch, at(TodoStatus.CLAIMED, RUNS, THERE, Criterion("pr_exists", repo="a", pull_number=1)))
-    assert (claimed.effects, claimed.reads, claimed.lines) == ({Effect.READ}, ("a.py",), ("pytest -q",))
+    assert (claimed.effects, claimed.reads, claimed.lines) == ({Effect.READ, Effect.FETCH}, ("a.py",), ("pytest -q",))
     assert with_criteria(touch, at(TodoStatus.IN_PROGRESS, RUNS, THERE)) == touch
     assert with_criteria(touch, {}) == touch
 

@@ -377,6 +377,20 @@ def test_a_classic_workflow_runs_step_by_step(repo: Path, crew: Path) -> None:
     enter(repo, script, replies)
 
 
+def test_s2_a_run_that_is_resumed_in_another_session_has_its_data(repo: Path, crew: Path) -> None:
+    async def first(driver: Driver) -> None:
+        await driver.turn(TALLY)
+
+    async def again(driver: Driver) -> None:
+        await driver.turn("again")
+
+    enter(repo, first, ["which table?"])
+    for _ in range(2):  # from the session that began it, then from the one that took it up
+        _, model = enter(repo, again, ["go on"])
+        told = [message.text for message in model.requests[0].messages if message.role is Role.USER]
+        assert len([text for text in told if text.startswith("Data from table.csv (csv):")]) == 1
+
+
 # ── what fails
 
 

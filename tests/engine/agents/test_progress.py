@@ -99,7 +99,7 @@ def test_a_skipped_step_changes_nothing_and_says_what_comes_first(repo: Path) ->
         ({"type": "file_exists", "path": "tally/../../x"}, "outside the project"),
         ({"type": "file_contains", "path": "tally/count.py", "text": "no such words"}, "the text is not in it"),
         ({"type": "file_contains", "path": "nowhere.txt", "text": "x"}, "there is no such file"),
-        ({"type": "pr_exists", "repo": "a/b", "pull_number": 1}, "no forge is configured"),
+        ({"type": "pr_exists", "repo": "no repo", "pull_number": 1}, "owner/name on github.com is expected"),
         ({"type": "moon_is_full", "when": "tonight"}, "there is no criterion moon_is_full; there are command_exit_"),
         (None, "it has no criteria to verify it by"),
     ],

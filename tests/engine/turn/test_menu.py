@@ -47,6 +47,23 @@ def test_request_tools_finds_a_tool_and_goes_to_it_from_anywhere(repo: Path) -> 
     assert model.requests[2].messages[-1].text.startswith("no tool fits brew coffee.")
 
 
+@pytest.mark.parametrize("place", ["", "git"])
+def test_s0_request_tools_is_called_from_any_place_and_moves_for_no_unknown_name(repo: Path, place: str) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.turn("look")
+
+    enter = [[call("menu_enter", mode=place)]] if place else []
+    unknown = [call("request_tools", tool_names=["does_not_exist"])]
+    find = [call("request_tools", tool_names=["Read"])]
+    model = ScriptedModel([*enter, unknown, find, "done"])
+    driver = drive(repo, script, model, settings=MENU)
+    told = [request.messages[-1].text for request in model.requests[1 + bool(place) :]]
+    assert told[0].startswith("there is no tool does_not_exist.")
+    assert told[1].startswith("Read it is.")
+    assert [event.toolset for event in driver.of(p.MenuMoved)] == [*([place] if place else []), "swe"]
+    assert "request_tools" not in shown(model, 0), "S0 counts what is shown at ROOT"
+
+
 def test_the_toolset_is_kept_from_turn_to_turn_and_over_a_resume(repo: Path) -> None:
     async def first(driver: Driver) -> None:
         await driver.turn("look")

@@ -11,6 +11,7 @@ import pytest
 
 from quintet.domain.dials.axes import INTERACTIVE, Axes, PermissionProfile, RunControl, WorkMode
 from quintet.domain.permission.gate import Verdict
+from quintet.domain.turn.todos import Criterion, Todo, TodoStatus
 from quintet.features.forge.github import GitHub
 from quintet.features.forge.settings import ForgeSettings
 from quintet.features.forge.token import find_token
@@ -38,6 +39,21 @@ def tools(root: Path, forge: Hub, **settings: Any) -> Caller:
 
 
 # ── looking
+
+
+def test_s0_a_todo_is_verified_by_a_pull_request_that_is_there(repo: Path, forge: Hub) -> None:
+    def finding(**criterion: Any) -> tuple[str, bool, str]:
+        caller = tools(repo, forge)
+        todo = Todo("1", "x", TodoStatus.CLAIMED, criteria=(Criterion("pr_exists", **criterion),))
+        caller.todos = {"1": todo}
+        (after,) = caller("TodoVerify", id="1").todos
+        return after.status, after.checks[0].held, after.checks[0].finding
+
+    assert finding(**PULL) == ("verified", True, "#7 is open: Brew stronger tea")
+    status, held, said = finding(repo="ada/tea", pull_number=8)
+    assert (status, held) == ("claimed", False) and "404" in said
+    status, held, said = finding(repo="https://elsewhere.example/ada/tea", pull_number=7)
+    assert (status, held) == ("claimed", False) and "is expected" in said
 
 
 def test_a_pull_request_is_shown_with_its_files_talk_and_diff(repo: Path, forge: Hub) -> None:

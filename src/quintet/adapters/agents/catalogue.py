@@ -80,7 +80,7 @@ def _shipped() -> Catalogue:
 def find_agent(name: str, places: Places) -> tuple[CatalogueEntry, list[AgentProblem]]:
     """An agent by its id or its name, or by the path of its file or folder; and what is wrong around it."""
     if _is_path(name):
-        return _by_path(name)
+        return _by_path(name, places.opened or places.root)
     catalogue = all_agents(places)
     found = catalogue.agents.get(name)
     if found is None:
@@ -114,7 +114,11 @@ def at_path(path: str) -> FoundPackage:
     return read_package(folder) if name == MANIFEST else read_single(folder, name)
 
 
-def _by_path(given: str) -> tuple[CatalogueEntry, list[AgentProblem]]:
+def _by_path(given: str, folder: str) -> tuple[CatalogueEntry, list[AgentProblem]]:
+    """A path is one from here, else one from the folder of the project that was named."""
+    beside = os.path.join(folder, given)
+    if not _there(given) and _there(beside):
+        given = beside
     path, id = given, ""
     if not os.path.exists(path):
         path, _, id = given.rpartition(":")
@@ -131,6 +135,11 @@ def _by_path(given: str) -> tuple[CatalogueEntry, list[AgentProblem]]:
         raise NotFound(f"{path} holds no agent {id}.{did_you_mean(id, agents)}")
     agent = agents[id] if id else found.package.agents[0]
     return CatalogueEntry(agent, found.package, "path"), found.problems
+
+
+def _there(given: str) -> bool:
+    path, _, id = given.rpartition(":")
+    return os.path.exists(given) or bool(path and id and os.path.exists(path))
 
 
 def _is_path(name: str) -> bool:

@@ -1,8 +1,8 @@
 """Which command an input is, in an agent's session: decided from the agent's menu alone, by no model, without I/O.
 
-The order is fixed: a global command while a run is active, empty, a number, the exact name of an item, the nearest
-item, chat. Only the first line is matched; what follows goes along as details. The same input has the same answer on
-every machine, and an input's length costs no more than reading it.
+The order is fixed: a global command while a run is active, empty, a number, the exact name of an item, a name with
+words behind it, the nearest item, chat. Only the first line is matched; words behind a name, and the lines that follow,
+go along as details. The same input has the same answer on every machine, and its length costs no more than reading it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.domain.agents.agent import PAUSE, STOP, Agent, HandlerKind
 from quintet.domain.agents.menu import CompiledMenu, Match, compiled, name_of, nearest_items
-from quintet.domain.agents.words import InputLine, fold, input_line
+from quintet.domain.agents.words import TURNING, InputLine, fold, input_line, words
 from quintet.domain.agents.workflow import names_workflow
 from quintet.domain.dials.axes import Surface
 
@@ -51,7 +51,7 @@ class ResolvedCommand(Struct, frozen=True):
     label: str | None = None  # the menu item's, as shown
     target: str | None = None  # a workflow, a script, an action, or the run to resume
     data_ref: str | None = None
-    details: str = ""  # the lines after the first
+    details: str = ""  # the words after an item's name, and the lines after the first
     candidates: tuple[Candidate, ...] = ()
 
 
@@ -73,7 +73,8 @@ _GLOBAL = {
     "pause": (CommandKind.RUN_ACTION, PAUSE),
     "stop": (CommandKind.RUN_ACTION, STOP),
 }
-_MOST_DIGITS = 9
+_TAKES_NOTHING = (HandlerKind.MENU, HandlerKind.DISMISS)
+_MOST_DIGITS, _MOST_SHOWN = 9, 30
 _LEAST = ((0.8, Confidence.HIGH), (0.5, Confidence.MEDIUM))
 
 
@@ -97,9 +98,44 @@ def resolve(text: str, agent: Agent, surface: Surface = Surface.TUI, active_run:
             return _meant(said, menu, matches, Confidence.EXACT, "the name of a menu item")
         if command:
             return command
+        if with_words := _with_words(said, menu):
+            return with_words
+        if several := _alternatives(said.line, menu):
+            return _unclear(said, menu, several, "several menu items are named")
         if matches := nearest_items(said.line, menu):
             return _meant(said, menu, matches, _confidence(matches[0].score), "the nearest menu item")
     return ResolvedCommand(CommandKind.CHAT, Confidence.LOW, "no menu item matches", details=said.details)
+
+
+def _with_words(said: InputLine, menu: CompiledMenu) -> ResolvedCommand | None:
+    """An item by its name and, behind it, the words it is to work on: `write-spec add …`, `WS: add …`, `*ws add …`.
+
+    A name of one plain word is one only before a colon or behind a mark: else it may as well begin a sentence.
+    """
+    before, colon, after = said.raw.partition(":")
+    if not (colon and (matches := menu.exact.get(name_of(fold(before)))) and after[:1].strip() == ""):
+        before, _, after = said.raw.partition(" ")
+        typed = said.mark or "-" in before.strip("-") or "_" in before.strip("_")
+        matches = menu.exact.get(name_of(fold(before))) if typed else None
+        opening = words(fold(after))[:1]
+        if not matches or after.rstrip().endswith("?") or not TURNING.isdisjoint(opening):
+            return None
+    if not after.strip() or any(match.handler.kind in _TAKES_NOTHING for match in matches):
+        return None
+    given = structs.replace(said, details="\n".join(filter(None, (after.strip(), said.details))))
+    return _meant(given, menu, matches, Confidence.HIGH, "the name of a menu item, with words for it")
+
+
+def _alternatives(line: str, menu: CompiledMenu) -> list[int]:
+    """The items that an input names with `or` between them, if each part of it names one."""
+    parts = line.split(" or ")
+    if len(parts) < 2 or name_of(line) in menu.labels:
+        return []
+    meant = [menu.exact.get(name_of(part)) or nearest_items(part, menu) for part in parts]
+    if not all(len(matches) == 1 for matches in meant):
+        return []
+    named = sorted({matches[0].index for matches in meant})
+    return named if len(named) > 1 else []
 
 
 def _confidence(score: float) -> Confidence:
@@ -123,7 +159,8 @@ def _numbered(said: InputLine, menu: CompiledMenu) -> ResolvedCommand:
     if 1 <= number <= len(menu.items):
         match = Match(number, menu.items[number - 1].handlers[0])
         return _meant(said, menu, (match,), Confidence.EXACT, f"number {number}")
-    reason = f"there is no number {said.line[:_MOST_DIGITS]}; choose from 1 to {len(menu.items)}"
+    shown = said.line if len(said.line) <= _MOST_SHOWN else f"{said.line[:_MOST_SHOWN]}…"
+    reason = f"there is no number {shown}; choose from 1 to {len(menu.items)}"
     return _unclear(said, menu, range(1, len(menu.items) + 1), reason)
 
 

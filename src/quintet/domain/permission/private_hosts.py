@@ -133,6 +133,10 @@ def whole(written: str) -> str:
     return f"{'http' if near else 'https'}://{text}"
 
 
+# A bare name that ends like this is a file; a host that does (`.md` is a country's) is written with https://.
+_PAGES = (".html", ".htm", ".xhtml", ".md", ".txt", ".svg", ".pdf", ".json", ".csv")
+
+
 def file_named(address: str) -> str:
     """The path of the file that is meant, by a path or a file: address; empty if something of the web is."""
     text = address.strip()
@@ -141,7 +145,7 @@ def file_named(address: str) -> str:
     if text[:5].lower() == "file:":
         return unquote(urlsplit(text).path) or "/"
     first, more, _ = text.partition("/")
-    page = ":" not in text and text.lower().endswith((".html", ".htm"))
+    page = ":" not in text and text.lower().endswith(_PAGES)
     return text if page and ("." not in first or not more) else ""
 
 

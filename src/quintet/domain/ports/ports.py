@@ -372,6 +372,13 @@ async def _nobody(question: CallQuestion) -> CallReply:
     return CallReply(refused="nobody can be asked here")
 
 
+class PullRequests(Protocol):
+    """The pull requests of a forge; the session's service `forge`, where there is one."""
+
+    async def pull_request(self, repo: str, number: int, tell: Callable[[str], None]) -> str:
+        """One that is there, in one line. ToolFailed says why none is shown."""
+
+
 class Workbench(Struct):
     """What a running tool has at hand. `seen` holds the content hash of each file read in this run."""
 

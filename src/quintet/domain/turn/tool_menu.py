@@ -145,8 +145,11 @@ def visible_tools(
         return names
     shown = set(META_TOOLS) | set(toolsets[toolset].tool_list if toolset else ())
     if presentation is Presentation.SEARCH:
-        shown.add("request_tools")
+        shown.add(REQUEST_TOOLS)
     return names & shown
+
+
+REQUEST_TOOLS = "request_tools"  # may be called from any place, shown there or not
 
 
 class MenuManager:
@@ -170,7 +173,7 @@ class MenuManager:
 
     def list(self) -> str:
         place = f"You are in {self.toolset}." if self.toolset else "You are at ROOT."
-        return f"{place}\n{self.toolset_list()}"
+        return f"{place}\n{self.toolset_list()}\n{REQUEST_TOOLS}, from any place, finds a tool by words and goes there."
 
     def toolset_list(self) -> str:
         """The toolsets there are, wherever the model stands."""
@@ -199,6 +202,12 @@ class MenuManager:
         """The first toolset that has the tool."""
         return toolsets_of(tool, self._toolsets)[0]
 
+    def unknown(self, names: Iterable[str]) -> tuple[str, ...]:
+        """What is written as the name of a tool, and is none."""
+        known = {name.lower() for name in self._about}
+        written = (name for name in names if "_" in name and " " not in name.strip())
+        return tuple(name for name in written if name.strip().lower() not in known)
+
     def find(self, words: Iterable[str]) -> tuple[str, ...]:
         """Tools that fit the words, best first: by name before by description."""
         wanted = [word.lower() for phrase in words for word in phrase.replace("_", " ").split()]
@@ -213,7 +222,7 @@ def _fit(name: str, about: str, words: Iterable[str]) -> float:
     parts = name.lower().split("_")
     described = set(about.lower().replace(",", " ").replace(".", " ").split())
     hits = [4 * (word in parts) + 2 * (word in name.lower()) + (word in described) for word in wanted]
-    if not any(hits):
+    if 2 * sum(map(bool, hits)) < len(hits) or not hits:
         return 0
     whole_name = 3 * sum(part in wanted for part in parts) / len(parts)
     return (sum(hits) + whole_name) * sum(map(bool, hits)) / len(hits)

@@ -170,13 +170,14 @@ class Advisers(Protocol):
 
 
 def with_criteria(touch: Touch, todos: Mapping[str, Todo]) -> Touch:
-    """What verifying a todo touches: what its criteria read, and the lines they run."""
+    """What verifying a todo touches: what its criteria read or fetch, and the lines they run."""
     todo = todos.get(touch.verifies)
     if todo is None or todo.status is not TodoStatus.CLAIMED:
         return touch  # it will be told so, and nothing is checked
     lines = tuple(c.command for c in todo.criteria if c.type == "command_exit_zero")
     paths = tuple(c.path for c in todo.criteria if c.type in ("file_exists", "file_contains"))
-    effects = touch.effects | ({Effect.READ} if paths else set())
+    fetched = any(c.type == "pr_exists" for c in todo.criteria)
+    effects = touch.effects | ({Effect.READ} if paths else set()) | ({Effect.FETCH} if fetched else set())
     return structs.replace(touch, effects=effects, reads=(*touch.reads, *paths), lines=(*touch.lines, *lines))
 
 

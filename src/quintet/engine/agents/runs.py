@@ -11,7 +11,15 @@ from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.run import MOVES, TERMINAL, ErrorInfo, RunErrorCode, RunMetadata, RunPhase, outcome
 from quintet.domain.base.errors import RunFailed, StoreError
 from quintet.domain.journal.cycle_state import recorded
-from quintet.domain.journal.protocol import Event, RunMoved, RunStarted, RunTaken, TurnFinished
+from quintet.domain.journal.protocol import (
+    DataLoaded,
+    Event,
+    RunMoved,
+    RunStarted,
+    RunTaken,
+    TurnFinished,
+    TurnStarted,
+)
 from quintet.domain.journal.state import SessionState, fold
 from quintet.engine.session.core import Core
 
@@ -61,8 +69,9 @@ def end(core: Core, state: SessionState, finished: TurnFinished) -> list[Event]:
     return move(core, run, after, finished.reason, error)
 
 
-def resume(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
-    """The run of this project with that id, or the latest one that can be resumed."""
+def resume(core: Core, state: SessionState, wanted: str = "") -> tuple[RunTaken, list[Event]]:
+    """The run of this project with that id, or the latest one that can be resumed; and the data that it began with,
+    where another session has it."""
     every = all_runs(core)
     can = [one for one in every if one[0].phase not in TERMINAL and _free(core, state, one[1])]
     found = [one for one in every if one[0].run_id == wanted] if wanted else can
@@ -78,13 +87,30 @@ def resume(core: Core, state: SessionState, wanted: str = "") -> RunTaken:
         raise RunFailed(RunErrorCode.PRECONDITION, f"run {run.run_id} is {run.phase}; there is nothing to resume")
     if not _free(core, state, session):
         raise RunFailed(RunErrorCode.PRECONDITION, f"run {run.run_id} is in session {session}, which is open elsewhere")
-    holder = state if session == state.session else fold(one.event for one in core.store.read(session))
+    events = [] if session == state.session else [one.event for one in core.store.read(session)]
+    holder = fold(events) if events else state
     cycle = holder.cycle
-    return RunTaken(
+    taken = RunTaken(
         run=holder.runs.known[run.run_id],
         progress=holder.runs.progress.get(run.run_id),
         cycle=recorded(structs.replace(cycle, at_work=False)) if cycle and cycle.run == run.run_id else None,
     )
+    return taken, _data_of(run.run_id, events)
+
+
+def _data_of(run: str, events: list[Event]) -> list[Event]:
+    """What was loaded for a run when it began, or came along when it was taken."""
+    found: list[Event] = []
+    opening = ""
+    for event in events:
+        match event:
+            case RunStarted(run=begun) | RunTaken(run=begun):
+                opening = begun.run_id
+            case TurnStarted():
+                opening = ""
+            case DataLoaded() if opening == run:
+                found.append(event)
+    return found
 
 
 def leave_taken(core: Core, state: SessionState) -> list[Event]:

@@ -56,14 +56,14 @@ def leave_agent(core: Core, state: SessionState, agent: Agent) -> list[Event]:
 
 def resume_run(core: Core, state: SessionState, wanted: str, surface: Surface) -> list[Event]:
     """A run is taken up, and with it the agent whose run it is."""
-    taken = runs.resume(core, state, wanted or state.runs.active)
+    taken, data = runs.resume(core, state, wanted or state.runs.active)
     if taken.run.run_id == state.runs.active:
         return [taken]
     leader = taken.progress.leader if taken.progress else None
     events = runs.put_aside(core, state, "another run was resumed")
     if leader and (state.runs.agent is None or state.runs.agent != leader):
         events.append(agent_entered(core, leader, surface))
-    return [*events, taken]
+    return [*events, taken, *data]
 
 
 def menu_text(agent: Agent, surface: Surface) -> str:

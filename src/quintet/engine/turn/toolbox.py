@@ -31,7 +31,7 @@ from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.messages import ToolCall, ToolSchema
 from quintet.domain.turn.stage_policy import CallContext, Menu, Stage, StagePlan
-from quintet.domain.turn.tool_menu import FINISH_STEP, MenuManager, Presentation, toolsets_of, with_own
+from quintet.domain.turn.tool_menu import FINISH_STEP, REQUEST_TOOLS, MenuManager, Presentation, toolsets_of, with_own
 from quintet.domain.turn.tool_spec import CallReply, CallStatus, ToolResult, ToolSpec, Touch, with_criteria
 from quintet.engine.turn.near_files import near_files
 from quintet.engine.turn.paused_calls import PausedCalls
@@ -339,6 +339,8 @@ class Toolbox:
             return f"{spec.name} is there only while a workflow is followed"
         if context.allowed is not None and spec.name not in context.allowed:
             return f"{spec.name} is not among this agent's tools: {', '.join(sorted(context.allowed))}"
+        if spec.name == REQUEST_TOOLS:
+            return ""
         homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
         return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
 

@@ -11,13 +11,15 @@ import re
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
 from quintet.adapters.http.fetch import Fetched, Fetcher
 from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.safe_text import on_one_line
+from quintet.features.forge.pull_request import elsewhere, repo_of
 from quintet.features.forge.settings import ForgeSettings
 from quintet.features.forge.token import MISSING, find_token, web_host
 
@@ -54,6 +56,15 @@ class GitHub:
 
     async def read(self, path: str, tell: Tell, **query: str) -> Any:
         return _json(await self._asked("GET", self._url(path, query), tell), dict)
+
+    async def pull_request(self, repo: str, number: int, tell: Tell) -> str:
+        """A pull request in one line: that it is there, and how it stands."""
+        found = repo_of(repo)
+        if not found or elsewhere(repo, self.host):
+            raise ToolFailed(f'repo = "{repo}": owner/name on {self.host} is expected')
+        pull = await self.read(f"repos/{quote(found)}/pulls/{number}", tell)
+        stands = "merged" if pull.get("merged") else str(pull.get("state") or "there")
+        return f"#{number} is {stands}: {on_one_line(str(pull.get('title') or ''))[:200]}"
 
     async def pages(self, path: str, tell: Tell, *, key: str = "", most: int = 1000) -> list[Any]:
         url = self._url(path, {"per_page": PER_PAGE})
