@@ -6,21 +6,27 @@ A run costs its own work and not a start of Python; what Python itself reads at 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import functools
 import gc
 import importlib.util
 import io
 import json
 import os
+import pty
 import runpy
 import selectors
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import termios
 import threading
 from pathlib import Path
 from typing import Any, BinaryIO
+
+import ptyprocess
 
 READ_AT_START = ("PYTHON", "LC_", "LANG")
 IMPORTED = (
@@ -75,12 +81,30 @@ class Forks:
         self._socket.close()
         self._process.wait()
 
+    def at_terminal(
+        self, arguments: tuple[str, ...], *, cwd: Path, env: dict[str, str], rows: int, columns: int
+    ) -> AtTerminal:
+        """A run at a terminal of its own, which does not echo what is typed."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        how = termios.tcgetattr(slave)
+        how[3] &= ~termios.ECHO
+        termios.tcsetattr(slave, termios.TCSANOW, how)
+        told, tells = os.pipe()
+        self._request(arguments, cwd, env, [slave, slave, slave, tells])
+        os.close(slave)
+        os.close(tells)
+        return AtTerminal(open(told, "rb", buffering=0), master)
+
+    def _request(self, arguments: tuple[str, ...], cwd: Path, env: dict[str, str], handles: list[int]) -> None:
+        request = json.dumps({"argv": arguments, "cwd": str(cwd), "env": env}).encode()
+        socket.send_fds(self._socket, [request], handles)
+
     def run(
         self, arguments: tuple[str, ...], *, cwd: Path, env: dict[str, str], data: bytes, seconds: float
     ) -> subprocess.CompletedProcess[bytes]:
         (reads, typed), (out, writes), (err, complains), (told, tells) = (os.pipe() for _ in range(4))
-        request = json.dumps({"argv": arguments, "cwd": str(cwd), "env": env}).encode()
-        socket.send_fds(self._socket, [request], [reads, writes, complains, tells])
+        self._request(arguments, cwd, env, [reads, writes, complains, tells])
         for theirs in (reads, writes, complains, tells):
             os.close(theirs)
         said: dict[int, bytes] = {}
@@ -99,6 +123,28 @@ class Forks:
         if not over:
             raise subprocess.TimeoutExpired(arguments, seconds, said[out], said[err])
         return subprocess.CompletedProcess(arguments, code, said[out], said[err])
+
+
+class AtTerminal(ptyprocess.PtyProcess):
+    """A run that is no child of this process: its parent tells of its end."""
+
+    def __init__(self, news: Any, master: int) -> None:
+        self._news = news
+        super().__init__(int(news.readline()), master)
+
+    def wait(self) -> int | None:
+        if not self.terminated:
+            status = int(self._news.readline())
+            self._news.close()
+            self.status, self.terminated = status, True
+            self.exitstatus = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+            self.signalstatus = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+        return self.exitstatus
+
+    def isalive(self) -> bool:
+        if not self.terminated and _readable(self._news, 0):
+            self.wait()
+        return not self.terminated
 
 
 @functools.cache
@@ -208,4 +254,7 @@ if __name__ == "__main__":
     came = serve(socket.socket(fileno=int(sys.argv[1])))
     if came:
         become(*came)
+        if os.isatty(0):
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         run_to_its_end()

@@ -93,7 +93,7 @@ class Program:
     def plain(self, *arguments: str, command: Sequence[str] = (), columns: int = 200, **variables: str) -> Terminal:
         """The plain surface at a terminal of its own."""
         program, *rest = command or (*PROGRAM, "--plain", *arguments)
-        child = pexpect.spawn(
+        child = _Spawn(
             program,
             rest,
             cwd=str(self.root),
@@ -104,7 +104,7 @@ class Program:
             dimensions=(50, columns),
         )
         child.delaybeforesend = None
-        child.delayafterclose = child.delayafterterminate = 0.01
+        child.ptyproc.delayafterclose = child.ptyproc.delayafterterminate = 0.01
         self._terminals.append(child)
         return Terminal(child)
 
@@ -113,7 +113,7 @@ class Program:
             try:
                 terminal.close(force=True)
             except pexpect.ExceptionPexpect:  # killed, and not gone at once on a busy machine
-                os.waitpid(terminal.pid, 0)
+                terminal.ptyproc.wait()
         for child in self._children:
             child.kill()
             child.communicate()
@@ -137,6 +137,17 @@ class Program:
 
     def events(self, kind: str, session: str = "") -> list[dict[str, Any]]:
         return [event for event in self.journal(session) if event["type"] == kind]
+
+
+class _Spawn(pexpect.spawn):  # type: ignore[type-arg]
+    """A program at a terminal; Quintet itself is forked from one that has already imported its modules."""
+
+    def _spawnpty(self, args: list[bytes], *, env: dict[str, str], cwd: str, **how: Any) -> Any:
+        words = tuple(os.fsdecode(word) for word in args)
+        if words[: len(PROGRAM)] != PROGRAM or forks().read_at_start != at_start(env):
+            return super()._spawnpty(args, env=env, cwd=cwd, **how)
+        rows, columns = how["dimensions"]
+        return forks().at_terminal(words[len(PROGRAM) :], cwd=Path(cwd), env=env, rows=rows, columns=columns)
 
 
 class Terminal:
@@ -170,6 +181,11 @@ class Terminal:
 
     def interrupts(self) -> None:
         self.child.sendintr()
+
+    def goes_away(self) -> None:
+        """Closes the terminal, and waits for the program's end."""
+        self.child.ptyproc.fileobj.close()
+        self.child.wait()
 
     def leaves(self) -> tuple[int | None, str]:
         """Waits for the program's end: its exit code and what it said until then."""

@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import time
 from pathlib import Path
 
@@ -239,8 +238,7 @@ def test_a_terminal_that_goes_away_ends_the_session_and_keeps_it(quintet: Progra
     terminal = quintet.plain()
     terminal.types("first")
     terminal.sees("Half an ans")
-    terminal.child.kill(signal.SIGHUP)
-    terminal.child.close()
+    terminal.goes_away()
     assert quintet.run("-p", "second", "--resume").clean(0).out == "after\n"
 
 

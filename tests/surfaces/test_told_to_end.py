@@ -71,8 +71,7 @@ def test_plain_whose_terminal_is_gone(quintet: Program, model: Model, slow: Slow
     terminal = quintet.plain(*DIALS, "--autonomous")
     terminal.types("wait")
     slow.runs()
-    terminal.child.ptyproc.fileobj.close()
-    terminal.child.ptyproc.wait()
+    terminal.goes_away()
     slow.is_over()
 
 
