@@ -1,5 +1,5 @@
 """Takes features out of a copy of the project, their folders and their lines in the registry, and looks whether all
-else still holds.
+else still holds. One copy serves for all: what is compiled and checked of the core is so once.
 
 Usage: scripts/check features [--collect] [--whole] [NAME…]; all of them if none is named.
 
@@ -22,6 +22,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -44,38 +46,39 @@ def main(words: list[str]) -> int:
     if not named:
         runs.append((tuple(listed), "none" if tests == "none" else "all"))
     wrong = 0
-    for names, which in runs:
-        begun = time.monotonic()
-        problem = without(names, which)
-        wrong += bool(problem)
-        shown = names[0] if len(names) == 1 else "all of them"
-        print(f"{shown:<18} {problem or 'holds'}  ({time.monotonic() - begun:.0f} s)", flush=True)
+    with tempfile.TemporaryDirectory(prefix="quintet-without-") as folder:
+        copy = Path(folder, "copy")
+        _copy(copy)
+        for names, which in runs:
+            begun = time.monotonic()
+            with _taken_out(copy, names, Path(folder, "out")):
+                problem = without(copy, which)
+            wrong += bool(problem)
+            shown = names[0] if len(names) == 1 else "all of them"
+            print(f"{shown:<18} {problem or 'holds'}  ({time.monotonic() - begun:.0f} s)", flush=True)
     return 1 if wrong else 0
 
 
-def without(names: tuple[str, ...], tests: str) -> str:
-    """What does not hold without these features; empty if all does. `tests` of the core's: none, near or all."""
-    with tempfile.TemporaryDirectory(prefix="quintet-without-") as folder:
-        copy = Path(folder)
-        _copy(copy, names)
-        steps = {
-            "the architecture test": ("-m", "pytest", "-q", "tests/test_architecture.py"),
-            "the types": ("-m", "mypy"),
-            "importing the core's tests": (*CORE_TESTS, "--collect-only", *TESTS),
-            "the core's tests": (*CORE_TESTS, "-n", "2", *(TESTS if tests == "all" else _near(copy))),
-        }
-        if tests == "none":
-            del steps["the core's tests"]
-        for what, words in steps.items():
-            done = _run(copy, words)
-            if done.returncode:
-                lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-                return f"{what} fail{'' if what.endswith('tests') else 's'}:\n" + "\n".join(lines[-25:])
+def without(copy: Path, tests: str) -> str:
+    """What does not hold in a copy; empty if all does. `tests` of the core's: none, near or all."""
+    steps = {
+        "the architecture test": ("-m", "pytest", "-q", "tests/test_architecture.py"),
+        "the types": ("-m", "mypy"),
+        "importing the core's tests": (*CORE_TESTS, "--collect-only", *TESTS),
+        "the core's tests": (*CORE_TESTS, "-n", "2", *(TESTS if tests == "all" else _near(copy))),
+    }
+    if tests == "none":
+        del steps["the core's tests"]
+    for what, words in steps.items():
+        done = _run(copy, words)
+        if done.returncode:
+            lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+            return f"{what} fail{'' if what.endswith('tests') else 's'}:\n" + "\n".join(lines[-25:])
     return ""
 
 
-def _copy(copy: Path, names: tuple[str, ...]) -> None:
-    """The project without these features."""
+def _copy(copy: Path) -> None:
+    """The project as it is, also what is not committed yet."""
     files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for file in files.splitlines():
         if (ROOT / file).is_file():
@@ -83,13 +86,31 @@ def _copy(copy: Path, names: tuple[str, ...]) -> None:
             shutil.copy2(ROOT / file, copy / file)
     if (ROOT / ".mypy_cache").is_dir():  # so that only what has changed is looked at
         shutil.copytree(ROOT / ".mypy_cache", copy / ".mypy_cache")
+
+
+@contextmanager
+def _taken_out(copy: Path, names: tuple[str, ...], aside: Path) -> Iterator[None]:
+    """The copy without these features, until the block ends."""
     registry, architecture = copy / "src/quintet/features/registry.py", copy / "docs/architecture.md"
+    before = {path: path.read_text() for path in (registry, architecture)}
+    moved: list[tuple[Path, Path]] = []
     for name in names:
-        shutil.rmtree(copy / "src/quintet/features" / name)
-        shutil.rmtree(copy / "tests/features" / name, ignore_errors=True)
+        folders = (copy / "src/quintet/features" / name, copy / "tests/features" / name)
+        moved += [(folder, aside / folder.relative_to(copy)) for folder in folders if folder.exists()]
         registry.write_text(registry.read_text().replace(f'    "{name}",\n', ""))
         row = re.compile(rf"^\| `features/{name}/` .*\n", re.M)
         architecture.write_text(row.sub("", architecture.read_text()))
+    for here, there in moved:
+        there.parent.mkdir(parents=True, exist_ok=True)
+        here.rename(there)
+    try:
+        yield
+    finally:
+        for here, there in moved:
+            shutil.rmtree(here, ignore_errors=True)  # what a step wrote there
+            there.rename(here)
+        for path, text in before.items():
+            path.write_text(text)
 
 
 def _near(copy: Path) -> list[str]:
