@@ -48,6 +48,7 @@ class Reply:
     only: int | None = None  # send only so many bytes of the answer, 0 for none
     then: str = "keep"  # the connection afterwards: "keep", "close", "reset" or "hang"
     delay: float = 0.0  # seconds before the answer
+    held: bool = False  # no answer before the server is told to go on
 
 
 @dataclass
@@ -151,6 +152,7 @@ class ModelServer:
         self.replies = list(replies)
         self.requests: list[Recorded] = []
         self.asked = asyncio.Event()
+        self.goes_on = asyncio.Event()  # with what is held
         self.connections = 0
         self.port = 0
         self._tls = tls
@@ -212,6 +214,8 @@ class ModelServer:
         self.asked.set()
         if reply.delay:  # else who waits for the request may count on the answer's being on its way
             await asyncio.sleep(reply.delay)
+        if reply.held:
+            await self.goes_on.wait()
         writer.write(answer(reply, target)[: reply.only])
         await writer.drain()
         if reply.then == "hang":

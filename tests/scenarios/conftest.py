@@ -72,7 +72,7 @@ def _driven(name: str, scenario: Scenario, place: Path, first_repo: Path, clis: 
     variables = {"XDG_CONFIG_HOME": str(place / "config")}
     if scenario.clis:
         variables["PATH"] = clis
-    surface = SURFACES[name](scenario, root, variables)
+    surface = SURFACES[name](scenario, root, variables, model)
     try:
         surface.run()
         events = surface.journal.events()

@@ -49,6 +49,11 @@ class Until:
 
 
 @dataclass(frozen=True)
+class ModelGoesOn:
+    """The model gives the answer that it held."""
+
+
+@dataclass(frozen=True)
 class Interrupt:
     """Ctrl+C, while something runs."""
 
@@ -58,7 +63,7 @@ class Kill:
     """End the process as `kill -9` does, and come back to the session."""
 
 
-Step = Say | Turn | Answer | Until | Interrupt | Kill
+Step = Say | Turn | Answer | Until | ModelGoesOn | Interrupt | Kill
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.scenarios.journals import Journal
-from tests.scenarios.steps import Answer, Interrupt, Kill, Say, Scenario, Step, Turn, Until
-from tests.surfaces.program import PROGRAM, SECONDS, Done, Program
+from tests.scenarios.steps import Answer, Interrupt, Kill, ModelGoesOn, Say, Scenario, Step, Turn, Until
+from tests.surfaces.program import PROGRAM, SECONDS, Done, ModelThread, Program
 from tests.surfaces.tmux import QUINTET, Tmux
 
 KEYS = {"mode": "F3", "control": "F4", "permission-profile": "F5", "model-mode": "F6"}
@@ -24,8 +24,11 @@ class SurfaceUnderTest(ABC):
 
     attended = True
 
-    def __init__(self, scenario: Scenario, root: Path, variables: dict[str, str]) -> None:
+    def __init__(
+        self, scenario: Scenario, root: Path, variables: dict[str, str], model: ModelThread | None = None
+    ) -> None:
         self.scenario = scenario
+        self.model = model
         self.root = root
         self.variables = variables
         self.journal = Journal(root)
@@ -53,6 +56,9 @@ class SurfaceUnderTest(ABC):
                 self.answer(step)
             case Until():
                 before = self.journal.came(self._before, step.kind)
+            case ModelGoesOn():
+                assert self.model
+                self.model.goes_on()
             case Interrupt():
                 self.interrupt()
                 self.journal.rests(before)

@@ -9,7 +9,7 @@ from quintet.domain.journal import protocol as p
 from tests.adapters.model_server import Reply
 from tests.engine.planted import plant
 from tests.scenarios.conftest import Everywhere
-from tests.scenarios.steps import Answer, Interrupt, Kill, Say, Until
+from tests.scenarios.steps import Answer, Interrupt, Kill, ModelGoesOn, Say, Until
 from tests.surfaces.program import call, stuck_after
 
 pytestmark = [
@@ -18,7 +18,7 @@ pytestmark = [
 ]
 READ = call("Read", file_path="tally/count.py")
 BUILD = ("build", "assisted", "normal", "smart")
-SLOW = Reply(calls=READ.calls, delay=3.0)
+HELD = Reply(calls=READ.calls, held=True)
 
 
 def test_s3_review_leaves_its_report(everywhere: Everywhere) -> None:
@@ -43,8 +43,10 @@ def test_a_turn_is_paused_and_resumed(everywhere: Everywhere) -> None:
         Until("model_requested"),
         Say("/pause", waits=False),
         Until("run_paused"),
+        ModelGoesOn(),
+        Until("tool_finished"),
         Say("/resume"),
-        replies=[SLOW, Reply(text="Words.")],
+        replies=[HELD, Reply(text="Words.")],
     )
     for one in told.values():
         assert len(one.of(p.RunPaused)) == len(one.of(p.RunResumed)) == 1

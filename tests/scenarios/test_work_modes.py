@@ -10,7 +10,7 @@ from tests.adapters.model_server import Reply
 from tests.engine.cycles import statuses
 from tests.engine.task_places import added, page
 from tests.scenarios.conftest import Everywhere, Told
-from tests.scenarios.steps import Answer, Say, Turn, Until
+from tests.scenarios.steps import Answer, ModelGoesOn, Say, Turn, Until
 from tests.surfaces.program import Program, call
 
 pytestmark = [
@@ -100,9 +100,11 @@ def test_s3_go_deep_is_asked_when_review_lands_late(everywhere: Everywhere) -> N
         Say(QUESTION, waits=False),
         Until("model_requested"),
         Say("/mode review after-current-unit", waits=False),
+        Until("command_ran"),
+        ModelGoesOn(),
         Until("dials_turned"),
         Answer("g"),
-        replies=[Reply(text="Words.", delay=3.0)],
+        replies=[Reply(text="Words.", held=True)],
         until="dials_turned",
     )
     for name in ("plain", "tui"):

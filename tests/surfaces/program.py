@@ -247,6 +247,10 @@ class ModelThread:
         """Waits until so many requests have come."""
         self._do(self._record.reaches(times))
 
+    def goes_on(self) -> None:
+        """Gives the answer that was held."""
+        self._loop.call_soon_threadsafe(self.server.goes_on.set)
+
     def settings(self, *, timeout: float = 60, retries: int = 0, more: str = "") -> str:
         return (
             f'[models.m]\nbase_url = "{self.server.base_url}"\nmodel = "{MODEL}"\ntimeout = {timeout}\n{more}\n'
