@@ -4,7 +4,9 @@ Random examples are the same in every run, and no test is failed for being slow.
 fresh ones, N for each test: `scripts/faults properties`.
 """
 
+import contextlib
 import gc
+import importlib
 import os
 import re
 import shutil
@@ -20,6 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from quintet.app.machine_parts import find_ripgrep
 from tests.adapters.model_server import Reply
+from tests.places import ROOT
 from tests.surfaces.program import Model, ModelThread, Program
 from tests.tools.calling import Caller
 
@@ -193,6 +196,20 @@ def tools(repo: Path) -> Caller:
 def pytest_configure() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite in the background of a script is deaf to it, and
         signal.signal(signal.SIGINT, signal.default_int_handler)  # so would be every program it starts
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Each worker imports a part of the tests first, so that not all of them compile the same ones at the same time.
+
+    What one has compiled the others find on disk; in a fresh checkout that is most of what comes before the first test.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None:
+        return
+    files = [file for word in session.config.args for file in sorted(Path(word).resolve().rglob("test_*.py"))]
+    for path in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collection says what is wrong with it
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

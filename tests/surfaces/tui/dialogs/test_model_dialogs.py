@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from textual.widgets import Input
 
+from quintet.adapters.models import discovery
 from quintet.app.open import open_session
 from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, Surface, WorkMode
@@ -37,6 +38,8 @@ def anthropic(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 def ollama(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     with provider(OLLAMAS) as server:
         monkeypatch.setenv("OLLAMA_HOST", f"127.0.0.1:{server.port}")
+        monkeypatch.setattr(discovery, "SECONDS", 60.0)  # a busy machine has not answered in a third of one
+        monkeypatch.setattr(discovery, "MOST_SECONDS", 60.0)
         yield server
 
 
