@@ -53,7 +53,7 @@ class Tried(Struct, frozen=True):
 SERVERS = (
     Tried("ty", "ty", "python"),
     Tried("pyrefly", "pyrefly", "python"),
-    Tried("pyright", "pyright-langserver", "python", ("../pyright", "--version")),
+    Tried("pyright", "pyright-langserver", "python", ("pyright", "--version")),
     Tried("basedpyright", "basedpyright-langserver", "python", ("basedpyright", "--version")),
     Tried("pylsp", "pylsp", "python"),
     Tried("typescript-language-server", "typescript-language-server", "typescript"),
@@ -200,13 +200,14 @@ def found(one: Tried, folder: Path) -> str:
 def version(one: Tried, program: str) -> str:
     words = one.version
     if not words[0].startswith("-") and words[0] != "version":
-        program, words = os.path.join(os.path.dirname(program), words[0].removeprefix("../")), words[1:]
+        program, words = os.path.join(os.path.dirname(program), words[0]), words[1:]
     try:
         done = subprocess.run([program, *words], capture_output=True, text=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return ""
     numbers = [word.strip("v,") for word in done.stdout.split() if word.strip("v,")[:1].isdigit()]
-    return numbers[0] if done.returncode == 0 and numbers else ""
+    said = numbers or done.stdout.split()[-1:]
+    return said[0] if done.returncode == 0 and said else ""
 
 
 def asked_all(one: Tried, base: Path, folder: Path, files: int) -> list[str]:
@@ -263,7 +264,9 @@ async def asked(made: Project, search: str, installed: str) -> list[tuple[str, s
                 result = check((await lsp_tool.run(bench, **arguments, **symbol)).content)
         except (ToolFailed, TimeoutError) as error:
             said = " ".join(str(error).split())
-            result = f"said: {said[:34]}" if "still loading" in said else f"WRONG: {said[:200]}"
+            result = (
+                f"said: {said[:34]}" if "still loading" in said or "kept running" in said else f"WRONG: {said[:200]}"
+            )
         finally:
             seconds = time.monotonic() - begun
             await servers.close()

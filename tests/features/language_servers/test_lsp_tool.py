@@ -502,6 +502,27 @@ def server(answer: str) -> str:
     return f"def answer(method, params, number):\n{body}\n{SERVER}"
 
 
+def test_a_slow_server_is_kept_once_and_then_ended(repo: Path, hostile: Callable[[str], dict[str, Any]]) -> None:
+    kept = False
+
+    async def body(tools: Asking) -> None:
+        nonlocal kept
+        said = await tools.refused("goto_definition", "tally/count.py", "words")
+        kept = said == f"ty: no answer within {seconds} s; it is kept running, ask again in a while"
+        if kept:  # it was ready in time
+            assert children() != before
+            said = await tools.refused("goto_definition", "tally/count.py", "words")
+            assert said == f"ty: no answer within {seconds} s"
+            assert children() == before
+
+    before = children()
+    for seconds in (1, 10, 50):  # the first is enough, unless the machine is very busy
+        asking(repo, body, **hostile(server("pass")), answer_seconds=seconds)
+        if kept:
+            break
+    assert kept
+
+
 @pytest.mark.parametrize(
     ("answer", "said"),
     [

@@ -52,7 +52,7 @@ from quintet.features.language_servers.wire import (
 
 ASK_AGAIN = {-32801, -32802}  # the content changed meanwhile; the server gave up for a reason of its own
 ASK_AGAIN_SECONDS = 0.1
-MOST_OPENED = 200  # files that a server is shown for one question
+MOST_OPENED = 50  # files that a server is shown for one question
 MOST_WATCHED = 50_000
 NOT_WALKED = {"node_modules", "target", "venv", "__pycache__"}
 CAPABILITIES = {
@@ -224,7 +224,7 @@ class LanguageClient:
             own = inside(document.path, self._files.root)
             return any(place.path != own or not _IMPORTS.search(place.text) for place in places)
 
-        places, loading = await self._stood_by(ask, whole)
+        places, loading = await self._stood_by(ask, whole, shown=True)
         return Found(tuple(places), loading)
 
     async def references(self, line: int, column: int, word: str) -> Found:
@@ -239,14 +239,26 @@ class LanguageClient:
             listed = {place.path for place in places}
             return [path for path in held if inside(path, self._files.root) not in listed]
 
-        places, loading = await self._stood_by(ask, lambda found: not missing(found))
+        places, loading = await self._stood_by(ask, lambda found: not missing(found), shown=True)
         if (short := missing(places)) and not loading and self._opening_helps is not False:
-            async with self._opened(short[:MOST_OPENED]):
-                again, loading = await self._stood_by(ask, lambda found: not missing(found), afresh=True)
+            again = await self._with_open(short[:MOST_OPENED], ask, lambda found: not missing(found))
             self._opening_helps = len(again) > len(places)
             places = max(places, again, key=len)
         unlisted = (inside(path, self._files.root) or path for path in missing(places))
         return Found(tuple(places), loading, tuple(unlisted))
+
+    async def _with_open(
+        self,
+        paths: Sequence[str],
+        ask: Callable[[], Awaitable[list[SourcePlace]]],
+        whole: Callable[[list[SourcePlace]], bool],
+    ) -> list[SourcePlace]:
+        """The answer with these files open as well; none if that takes too long."""
+        try:
+            async with asyncio.timeout(self._patience.most), self._opened(paths):
+                return (await self._stood_by(ask, whole, shown=True, afresh=True))[0]
+        except TimeoutError:
+            return []
 
     async def hover(self, line: int, column: int) -> Said:
         async def ask() -> str:
@@ -288,16 +300,23 @@ class LanguageClient:
         return await asyncio.to_thread(self._placed, found)
 
     async def _stood_by(
-        self, ask: Callable[[], Awaitable[Answer]], whole: Callable[[Answer], bool], *, afresh: bool = False
+        self,
+        ask: Callable[[], Awaitable[Answer]],
+        whole: Callable[[Answer], bool],
+        *,
+        afresh: bool = False,
+        shown: bool = False,
     ) -> tuple[Answer, str]:
         """The answer that the server stands by, and what it was still at when it was taken without that.
 
-        `whole` says whether nothing speaks against an answer. `afresh` asks twice of a server that is known to be
-        ready, too.
+        `whole` says whether nothing speaks against an answer; with `shown`, that it is all there is, so that it need
+        not be asked for twice. `afresh` asks twice of a server that is known to be ready, too.
         """
         begun, patience = self.loading.begun, self._patience
         answer = await ask()
         if self._warm and not afresh and not self.loading.doing and (whole(answer) or begun == self.loading.begun):
+            return answer, ""
+        if shown and whole(answer) and not self.loading.doing:
             return answer, ""
         now = asyncio.get_running_loop().time
         until = now() + patience.most

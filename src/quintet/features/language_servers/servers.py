@@ -1,7 +1,7 @@
 """Language servers, each started at its first question and kept until `close`.
 
-A server that ends, breaks the protocol or does not answer in time is ended and reported with its last words; the next
-question starts a fresh one. A server that says it is still at work on the project is kept. Each is put into a sandbox
+A server that ends, breaks the protocol or twice does not answer in time is ended and reported with its last words; the
+next question starts a fresh one. A server that says it is still loading is kept. Each is put into a sandbox
 by `wrap`, with a grant that only reads, and has a temporary cache of its own.
 """
 
@@ -78,6 +78,7 @@ class LocalLanguageServers:
         self._answer_seconds = answer_seconds
         self._patience = patience or Patience()
         self._running: dict[str, LanguageClient] = {}  # by the path of the program
+        self._slow: set[str] = set()  # programs that gave no answer in time once: the next time they are ended
         self._cache = ""
         self._turn = asyncio.Lock()
 
@@ -124,11 +125,16 @@ class LocalLanguageServers:
         async with self._turn:
             try:
                 async with asyncio.timeout(self._answer_seconds):
-                    return await answered()
+                    answer = await answered()
+                self._slow.discard(program)
+                return answer
             except TimeoutError:
                 if (slow := self._running.get(program)) and slow.loading.doing:
                     raise ToolFailed(f"{name} is still loading ({slow.loading.doing}); ask again in a while") from None
                 why = f"no answer within {self._answer_seconds:g} s"
+                if slow and slow.usable() and program not in self._slow:
+                    self._slow.add(program)
+                    raise ToolFailed(f"{name}: {why}; it is kept running, ask again in a while") from None
             except ConnectionLost as lost:
                 why = str(lost)
             except RpcRefused as refused:
