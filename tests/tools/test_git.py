@@ -1,5 +1,6 @@
 """The git tools, in a real repository."""
 
+import hashlib
 import subprocess
 from pathlib import Path
 
@@ -116,3 +117,60 @@ def test_a_word_that_git_would_take_for_an_option_is_refused(
 ) -> None:
     assert tools.fails(tool, **arguments)
     assert not (tools.root / "leak").exists()
+
+
+# ── what is under way, and files that git-lfs keeps
+
+
+def conflicting(root: Path) -> None:
+    git(root, "checkout", "-qb", "other")
+    (root / "tally/count.py").write_text("other = 1\n")
+    git(root, "commit", "-qam", "other")
+    git(root, "checkout", "-q", "main")
+    (root / "tally/count.py").write_text("ours = 1\n")
+    git(root, "commit", "-qam", "ours")
+
+
+@pytest.mark.parametrize(
+    ("words", "mark", "ends"),
+    [
+        (("merge", "other"), "MERGE_HEAD", "git merge --abort"),
+        (("cherry-pick", "other"), "CHERRY_PICK_HEAD", "git cherry-pick --abort"),
+        (("rebase", "other"), "rebase-merge", "git rebase --abort"),
+    ],
+)
+def test_a_reset_does_not_throw_away_what_is_under_way(
+    tools: Caller, words: tuple[str, ...], mark: str, ends: str
+) -> None:
+    conflicting(tools.root)
+    subprocess.run(["git", *words], cwd=tools.root, capture_output=True, check=False)
+    before = subprocess.run(["git", "status"], cwd=tools.root, capture_output=True, check=True).stdout
+    said = tools.fails("git_reset")
+    assert f"a {words[0]} is under way" in said
+    assert ends in said
+    assert (tools.root / ".git" / mark).exists()
+    assert subprocess.run(["git", "status"], cwd=tools.root, capture_output=True, check=True).stdout == before
+
+
+@pytest.mark.system("bwrap")
+def test_files_of_git_lfs_are_compared_as_pointers(tools: Caller) -> None:
+    """git-lfs itself is set as the required filter, and cannot write below .git in a sandbox that reads."""
+    root = tools.root
+    (root / ".gitattributes").write_text("*.bin filter=lfs diff=lfs merge=lfs -text\n")
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:{}\nsize {}\n"
+    old = pointer.format("4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393", 12345)
+    (root / "model.bin").write_text(old)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "lfs")
+    for name, value in {"process": "git-lfs-fails filter-process", "clean": "false", "required": "true"}.items():
+        git(root, "config", f"filter.lfs.{name}", value)
+    (root / "model.bin").write_bytes(b"\0new\0" * 50_000)
+    said = tools.ok("git_diff", target="HEAD")
+    digest = hashlib.sha256(b"\0new\0" * 50_000).hexdigest()
+    assert "-oid sha256:4d7a2146" in said
+    assert f"+oid sha256:{digest}" in said
+    assert "+size 250000" in said
+    assert tools.ok("git_diff_unstaged") == said
+    assert tools.ok("git_status") == "## main\n M model.bin"
+    (root / "model.bin").write_text(old)
+    assert tools.ok("git_diff", target="HEAD") == "nothing to show"

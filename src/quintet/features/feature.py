@@ -37,7 +37,7 @@ class Feature(Struct, frozen=True):
     package: str  # the dotted name of the package that the names below stand in
     settings: Mapping[str, str] = {}  # a table of settings.toml → its Struct
     named: Mapping[str, str] = {}  # a table of tables that the user names, as in [deploy.NAME] → the Struct of each
-    tools: tuple[str, ...] = ()  # a ToolSpec each, or a function from the settings to one
+    tools: tuple[str, ...] = ()  # a ToolSpec each, or a function from the settings to one or to None
     slash: tuple[FeatureCommand, ...] = ()
     commands: Mapping[str, str] = {}  # `quintet NAME …` → a function from its arguments to the exit code
     usage: tuple[str, ...] = ()  # how `quintet --help` shows them, a line each

@@ -28,6 +28,7 @@ SHIPPED: tuple[str, ...] = (
     "browser",
     "deploy",
     "forge",
+    "git_signing",
     "language_servers",
     "library",
     "mcp",
@@ -132,7 +133,9 @@ def tools(settings: Settings) -> Iterator[tuple[ToolSpec, Feature]]:
     for feature in shipped():
         for name in feature.tools:
             found = feature.load(name)
-            yield (found(settings) if callable(found) else found), feature
+            made = found(settings) if callable(found) else found
+            if made is not None:
+                yield made, feature
 
 
 def plugin_tools(plugin: Plugin, settings: Settings) -> tuple[list[ToolSpec], str]:

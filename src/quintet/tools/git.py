@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from typing import Any
 
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import PermissionProfile
-from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
 from quintet.tools.declare import tool
@@ -101,6 +102,7 @@ async def git_reset(bench: Workbench, repo_path: str = ".") -> ToolResult:
 
     :repo_path: the project if left out
     """
+    await _refuse_under_way(bench, repo_path)
     return await _git(bench, repo_path, "reset", "-q", then=("status", "--short"))
 
 
@@ -168,6 +170,33 @@ async def git_branch_list(bench: Workbench, repo_path: str = ".", show_remote: b
     return await _git(bench, repo_path, "branch", "--list", "-v", *(["--all"] if show_remote else []))
 
 
+_UNDER_WAY = {  # what stands in git's folder meanwhile, what it is called, and the command that ends it
+    "rebase-merge": ("rebase", "rebase"),
+    "rebase-apply": ("rebase", "rebase"),
+    "MERGE_HEAD": ("merge", "merge"),
+    "CHERRY_PICK_HEAD": ("cherry-pick", "cherry-pick"),
+    "REVERT_HEAD": ("revert", "revert"),
+}
+
+
+async def _refuse_under_way(bench: Workbench, repo_path: str) -> None:
+    """A reset in the middle of a merge would leave its files and lose that it is one."""
+    folder = bench.files.real(repo_path)
+    words = ("rev-parse", *(word for name in _UNDER_WAY for word in ("--git-path", name)))
+    done = await bench.processes.git(words, cwd=folder, grant=Grant((Effect.READ,)), timeout=GIT_SECONDS)
+    paths = done.output.splitlines() if not done.exit_code else []
+    for path, (what, command) in zip(paths, _UNDER_WAY.values(), strict=False):
+        if os.path.lexists(os.path.join(folder, path)):
+            raise ToolFailed(
+                f"a {what} is under way, and git reset would throw it away; nothing was changed",
+                hint=(
+                    "To unstage one file: git restore --staged FILE. To finish: resolve what conflicts, git_add, then "
+                    f"{'git_commit' if command == 'merge' else f'git {command} --continue'}. "
+                    f"To give it up, the user can: git {command} --abort"
+                ),
+            )
+
+
 def _name(text: str) -> str:
     """A branch or revision; a word that git would take for an option is not one."""
     if text.startswith("-") or not text.strip():
@@ -189,6 +218,7 @@ async def _git(bench: Workbench, repo_path: str, *arguments: str, then: tuple[st
         else:
             done = await bench.processes.run((*_PLAIN, *command), cwd=folder, grant=bench.grant, timeout=GIT_SECONDS)
         if done.exit_code:
-            raise ToolFailed(done.output.strip() or f"git ended with {done.exit_code}")
+            said = done.output.strip() or f"git ended with {done.exit_code}"
+            raise ToolFailed("\n".join((said, *done.notes)))
         output += done.output
     return ToolResult(output.rstrip("\n") or "nothing to show", summary=counted(len(output.splitlines()), "line"))

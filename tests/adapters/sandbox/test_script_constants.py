@@ -4,10 +4,10 @@ import ast
 from pathlib import Path
 
 from quintet.adapters import sandbox
-from quintet.adapters.sandbox import bubblewrap, confine, sandbox_init, user_network
+from quintet.adapters.sandbox import bubblewrap, confine, lfs_filter, sandbox_init, user_network
 from quintet.adapters.sandbox import kept_sandbox_init as room
 
-SCRIPTS = [confine, sandbox_init, room, user_network]
+SCRIPTS = [confine, sandbox_init, room, user_network, lfs_filter]
 
 
 def test_the_exit_code_and_words_of_a_sandbox_that_could_not_be_put_up() -> None:

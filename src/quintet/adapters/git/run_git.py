@@ -262,6 +262,11 @@ def user_paths() -> tuple[tuple[str, str], ...]:
     )
 
 
+def user_config() -> tuple[tuple[str, str], ...]:
+    """Names and values of the user's own configuration, with what it includes."""
+    return _listed_of_user(_where())
+
+
 def safe_folders() -> tuple[str, ...]:
     """The folders of others that the user's own configuration has git work in."""
     return tuple(value for name, value in _listed_of_user(_where()) if name == "safe.directory")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -129,13 +130,19 @@ class LocalProcesses:
         self, words: Sequence[str], *, cwd: str, grant: Grant, timeout: float, keep: int = 30_000
     ) -> Finished:
         if self._containment.kind is Sandbox.BWRAP:  # whatever the repository names runs in there, and only reads
-            return await self.run((*PLAIN_GIT, *words), cwd=cwd, grant=grant, timeout=timeout, keep=keep)
+            argv = (*PLAIN_GIT, *self._pointers(), *words)
+            return await self.run(argv, cwd=cwd, grant=grant, timeout=timeout, keep=keep)
         with contextlib.ExitStack() as look:
             view = await asyncio.to_thread(look.enter_context, looking_from(cwd))
             seen = structs.replace(grant, read_roots=(*grant.read_roots, view.folder))
             launch = await asyncio.to_thread(self._containment.launch, view.argv(words), cwd, seen)
             launch = structs.replace(launch, variables={**launch.variables, **view.variables})
             return await self._run(launch, grant, timeout, keep)
+
+    def _pointers(self) -> tuple[str, ...]:
+        """git-lfs writes below .git even to compare, and this git only reads: its files are shown as pointers."""
+        process = shlex.join(self._containment.setup.script("lfs_filter.py"))
+        return ("-c", f"filter.lfs.process={process}", "-c", "filter.lfs.required=false")
 
     async def _run(
         self,

@@ -3,9 +3,9 @@
 `Containment.launch` says how to start a command so that it can do what its grant says and no more; `settle` looks,
 when it is over, for protected paths that appeared meanwhile. Which one works here is found by trying.
 
-confine.py, sandbox_init.py, kept_sandbox_init.py and user_network.py are run as scripts of their own, alone
-(`python -I -S`, from a copy in bubblewrap), so that they start fast and load nothing that a project could have put in
-their way. They import nothing of Quintet's, so what several of them need is written in each;
+confine.py, sandbox_init.py, kept_sandbox_init.py, user_network.py and lfs_filter.py are run as scripts of their own,
+alone (`python -I -S`, from a copy in bubblewrap), so that they start fast and load nothing that a project could have
+put in their way. They import nothing of Quintet's, so what several of them need is written in each;
 `tests/adapters/sandbox/test_script_constants.py` compares it.
 """
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SCRIPTS = os.path.dirname(os.path.realpath(__file__))
 CONFINE = os.path.join(SCRIPTS, "confine.py")
 # Run by an interpreter of their own.
-RUN_APART = ("confine.py", "sandbox_init.py", "kept_sandbox_init.py", "user_network.py")
+RUN_APART = ("confine.py", "sandbox_init.py", "kept_sandbox_init.py", "user_network.py", "lfs_filter.py")
 PRLIMIT = "/usr/bin/prlimit"
 
 

@@ -18,7 +18,8 @@ from quintet.domain.permission.protected_paths import inside
 
 SIGNING = (
     "git is set to sign here (commit.gpgsign or tag.gpgsign), and the sandbox has none of your signing keys: nothing "
-    "was made. The user can commit in their own terminal, or agree to an unsigned one: git commit --no-gpg-sign"
+    'was made. With git.sign = "ask" in the user\'s settings, git_commit_signed asks them for the one signature. Or '
+    "they commit in their own terminal, or agree to an unsigned commit: git commit --no-gpg-sign"
 )
 UPSTREAM = (
     "git's configuration is read-only in the sandbox, so the upstream is not set, whatever git says; what was pushed "
