@@ -51,13 +51,13 @@ class Environment:
     """A fresh virtual environment that finds Quintet and what it needs where this one does."""
 
     def __init__(self, folder: Path) -> None:
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         self.python = folder / "bin" / "python"
         self.packages = next(folder.glob("lib/python3*/site-packages"))
         (self.packages / "beside.pth").write_text("\n".join(path for path in sys.path if path) + "\n")
 
     def installs(self, wheel: Path) -> None:
-        line = [self.python, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", wheel]
+        line = [sys.executable, "-m", "pip", "--python", self.python, "install", "-q", "--no-index", "--no-deps", wheel]
         subprocess.run(line, check=True, capture_output=True)
 
     def quintet(
