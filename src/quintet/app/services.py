@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -82,6 +82,10 @@ class Services(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._features)
 
+    def open_one(self, name: str) -> Any:
+        """What was opened under a name; None if it was not asked for yet."""
+        return self._open.get(name)
+
     def opened(self) -> Iterator[tuple[Feature, Any]]:
         """Those that were asked for so far."""
         for name, service in list(self._open.items()):
@@ -101,11 +105,27 @@ def feature_commands(opening: Opening) -> FeatureCommands:
     """The slash commands of features. Whatever one raises is told as its answer; the session goes on."""
     found = {one.name: (feature, one) for feature in features() for one in feature.slash if not known(one.name)}
 
+    begins = next((name for name, (_, one) in found.items() if one.begins), "")
+
     async def run(name: str, words: tuple[str, ...]) -> str:
         feature, command = found[name]
+        return await carried_out(name, feature, feature.load(command.run)(opening, words))
+
+    async def start(name: str, words: tuple[str, ...]) -> str:
+        feature, command = found[begins]
+        return await carried_out(name, feature, feature.load(command.run)(opening, name, words))
+
+    def more() -> tuple[CommandUsage, ...]:
+        if not begins:
+            return ()
+        feature, _ = found[begins]
+        service = opening.services.open_one(feature.name) if isinstance(opening.services, Services) else None
+        return tuple(service.commands()) if service else ()
+
+    async def carried_out(name: str, feature: Feature, running: Awaitable[Any]) -> str:
         try:
             async with asyncio.timeout(COMMAND_SECONDS):
-                return str(await feature.load(command.run)(opening, words))
+                return str(await running)
         except QuintetError as error:
             raise UsageError(f"/{name}: {error.message}", hint=error.hint) from error
         except TimeoutError:
@@ -113,4 +133,5 @@ def feature_commands(opening: Opening) -> FeatureCommands:
         except Exception as error:
             raise UsageError(f"/{name} of {feature.name} broke: {type(error).__name__}: {error}") from error
 
-    return FeatureCommands(tuple(CommandUsage(one.name, one.usage, one.help) for _, one in found.values()), run)
+    usages = tuple(CommandUsage(one.name, one.usage, one.help, one.begins) for _, one in found.values())
+    return FeatureCommands(usages, run, start, more)

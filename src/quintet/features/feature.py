@@ -22,6 +22,7 @@ class FeatureCommand(Struct, frozen=True):
     usage: str  # as /help shows it
     help: str
     run: str  # an async function from an Opening and the words after the command to a text
+    begins: bool = False  # it is for every /A:B, and from the name and the words makes the words a turn begins with
 
 
 class FeatureCheck(Struct, frozen=True):

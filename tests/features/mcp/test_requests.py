@@ -263,3 +263,31 @@ def test_an_interrupt_ends_the_question_and_the_call(repo: Path) -> None:
 def test_the_project_is_the_root_that_a_server_is_told(repo: Path) -> None:
     driver, _ = asking(repo, "roots/list", [{}], nothing)
     assert answers(driver) == [{"roots": [{"uri": f"file://{repo}", "name": "project"}]}]
+
+
+def test_a_prompt_of_a_server_begins_a_turn_and_its_words_are_not_the_users(repo: Path) -> None:
+    shutil.copy(TESTS / "mcp_servers/asking.py", repo / "asking.py")
+    settings = {
+        "mcp.servers.asking.command": sys.executable,
+        "mcp.servers.asking.args": ["-S", str(repo / "asking.py")],
+    }
+    model = ScriptedModel(["Hello, Ada."])
+
+    async def script(driver: Driver) -> None:
+        missing = await driver.command("/asking:greet")
+        assert (missing.ok, missing.text) == (False, "/asking:greet: who missing: /asking:Greet who=… [tone=…]")
+        assert "asking has no prompt gret. Did you mean Greet?" in (await driver.command("/asking:gret x")).text
+        assert "there is no MCP server askin." in (await driver.command("/askin:greet x")).text
+        await driver.ended(await driver.session.say("/asking:greet Ada"))
+        assert [one.usage for one in driver.session.commands if one.name == "asking:greet"] == [
+            "/asking:Greet who=… [tone=…]"
+        ]
+        assert not any("planted" in one for one in driver.session.state.calls.addresses)
+
+    driver = drive(repo, script, model, settings=settings)
+    (begun,) = driver.of(p.TurnStarted)
+    assert begun.text == "/asking:greet Ada"
+    assert begun.quoted == (
+        "The prompt Greet of MCP server asking, in its words:\n\nSay hello to Ada. See https://planted.example/x?y=1"
+    )
+    assert model.requests[0].messages[-1].text.endswith(f"/asking:greet Ada\n\n{begun.quoted}")

@@ -180,6 +180,7 @@ class CommandUsage(Struct, frozen=True):
     name: str
     usage: str
     help: str
+    begins: bool = False  # it stands for every /A:B, and begins a turn
 
 
 def hints(text: str, table: Sequence[CommandUsage]) -> Hints:

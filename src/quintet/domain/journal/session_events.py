@@ -45,6 +45,7 @@ class InputReceived(Tagged, frozen=True, kw_only=True, gc=False):
     text: str
     surface: Surface
     order: Order | None = None  # the report that /review or /research wants of it
+    quoted: str | UnsetType = UNSET  # somebody else's words that come with it: a prompt of a server's
 
 
 class InputRevised(Tagged, frozen=True, kw_only=True, gc=False):
@@ -144,6 +145,7 @@ class TurnStarted(Tagged, frozen=True, kw_only=True, gc=False):
     order: Order | None = None
     surroundings: Surroundings | UnsetType = UNSET  # where they are other than the model was told
     images: tuple[KeptImage, ...] | UnsetType = UNSET  # that the text names; left out where there are none
+    quoted: str | UnsetType = UNSET  # somebody else's words that come with the text
 
 
 class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):

@@ -165,7 +165,8 @@ def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
     if event.surroundings:
         state.conversation.see(event.surroundings)
     if event.text:
-        state.conversation.tell(event.text, event.images or ())
+        told = f"{event.text}\n\n{event.quoted}" if event.quoted else event.text
+        state.conversation.tell(told, event.images or ())
         if command_line.own_call(event.text) is None:
             state.conversation.requests.append(event.text)
 

@@ -16,7 +16,7 @@ from quintet.engine.commands import cycle as cycles
 from quintet.engine.commands import dials as turns
 from quintet.engine.commands import rewind as rewinds
 from quintet.engine.commands import run as runs
-from quintet.engine.session.command_context import CommandContext, CommandOutcome, Handler, SlashCommand
+from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome, Handler, SlashCommand
 from quintet.engine.session.core import FeatureCommands
 
 NO_FEATURES = FeatureCommands()
@@ -273,7 +273,7 @@ def find(name: str, others: Iterable[str] = (), features: FeatureCommands = NO_F
     """A command by its name; `others` are names that might have been meant instead."""
     command = _BY_NAME.get(name)
     if command is None and (usage := features.find(name)):
-        return SlashCommand(usage.name, usage.usage, usage.help, _of_feature)
+        return SlashCommand(usage.name, usage.usage, usage.help, _begun_by_feature if usage.begins else _of_feature)
     if command is None:
         others = [*others, *(one.name for one in features.usages)]
         close = nearest(name, [*_BY_NAME, *others])
@@ -284,6 +284,13 @@ def find(name: str, others: Iterable[str] = (), features: FeatureCommands = NO_F
 
 async def _of_feature(context: CommandContext, line: CommandLine) -> CommandOutcome:
     return CommandOutcome(await context.core.commands.features.run(line.name, line.words))
+
+
+async def _begun_by_feature(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    """The turn begins with the line as it was typed; what the feature made of it comes along, as somebody else's."""
+    quoted = await context.core.commands.features.start(line.name, line.words)
+    typed = command_line.format_command(line)
+    return CommandOutcome(f"begins with {typed}", begins=BeginWork(typed, quoted=quoted))
 
 
 def parse(

@@ -110,6 +110,8 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
             features=FeatureCommands(
                 commands.features.usages,
                 lambda *words: recorder.awaited("command", commands.features.run(*words)),
+                lambda *words: recorder.awaited("command_start", commands.features.start(*words)),
+                commands.features.more,
             ),
             keep_page=lambda *words: recorder.awaited("page", commands.keep_page(*words)),
             settings_text=asked("settings", commands.settings_text),

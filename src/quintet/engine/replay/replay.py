@@ -216,7 +216,7 @@ class Replay:
                 look=lambda: port(Look, ports.LOOK),
             ),
             commands=CommandParts(
-                features=FeatureCommands(header.commands, waited("command")),
+                features=FeatureCommands(header.commands, waited("command"), waited("command_start")),
                 keep_page=waited("page"),
                 settings_text=asked("settings", str),
                 sessions_text=asked("sessions", str),

@@ -93,6 +93,7 @@ class BeginWork(Struct, frozen=True):
 
     text: str
     order: Order | None = None
+    quoted: str = ""  # somebody else's words that come with it
 
 
 class CommandOutcome(Struct):

@@ -129,9 +129,14 @@ class FeatureCommands(Struct, frozen=True):
 
     usages: tuple[CommandUsage, ...] = ()
     run: Callable[[str, tuple[str, ...]], Awaitable[str]] = _no_command
+    start: Callable[[str, tuple[str, ...]], Awaitable[str]] = _no_command  # /A:B: the words that a turn begins with
+    more: Callable[[], tuple[CommandUsage, ...]] = tuple  # those of /A:B that are known now, to be offered
 
     def find(self, name: str) -> CommandUsage | None:
-        return next((one for one in self.usages if one.name == name), None)
+        found = next((one for one in self.usages if one.name == name), None)
+        if found is None and ":" in name.strip(":"):
+            found = next((one for one in self.usages if one.begins), None)
+        return found
 
 
 class CommandParts(Struct):

@@ -177,7 +177,8 @@ class InputRunner:
         own = command_line.own_call(text)
         if not (self._state.runs.agent and submission and not own and order is None):
             run = "" if submission or order else self._state.runs.active
-            return TurnWork(text, surface, submission, order, run, own, typed=self._was_typed(first))
+            typed = self._was_typed(first)
+            return TurnWork(text, surface, submission, order, run, own, typed=typed, quoted=first.quoted or "")
         from quintet.engine.agents.dispatch import dispatch  # most sessions have no agent
 
         routed = dispatch(self._core, self._state, text, surface)

@@ -239,7 +239,8 @@ class Owner:
         if outcome.begins is None:
             return []
         text, order = outcome.begins.text, outcome.begins.order
-        begun = InputReceived(submission=submitted.id, text=text, surface=submitted.surface, order=order)
+        quoted = outcome.begins.quoted or UNSET
+        begun = InputReceived(submission=submitted.id, text=text, surface=submitted.surface, order=order, quoted=quoted)
         if not asked:
             return [begun]
         self._questions.begin_with(asked[-1], begun)

@@ -130,7 +130,8 @@ class Session:
     @property
     def commands(self) -> tuple[CommandUsage, ...]:
         """Every slash command, as far as typing it goes."""
-        return usages(self._core.commands.features)
+        features = self._core.commands.features
+        return (*usages(features), *features.more())
 
     async def submit(self, body: Submission, *, typed: bool = False, by_hand: str = "", id: str = "") -> str:
         """Put a submission into the session's inbox; returns its id once it is durable.

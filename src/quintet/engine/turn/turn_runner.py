@@ -51,6 +51,7 @@ class TurnWork(Struct, frozen=True):
     opening: tuple[Event, ...] = ()
     alone: bool = True  # a unit by itself; a turn of a cycle leaves its run and the dials to the cycle
     in_any_mode: bool = False  # what is ordered is done in every work mode
+    quoted: str = ""  # somebody else's words that come with the text
     typed: bool = False  # it is a shell line that the person typed at this process's terminal
     still_wrong: Callable[[], Awaitable[list[Finding]]] | None = None  # what is left to mend; done when nothing is
 
@@ -137,6 +138,7 @@ class Turns:
             order=work.order,
             surroundings=self._looked_around(),
             images=self._named_images(work),
+            quoted=work.quoted or UNSET,
         )
         started = journal.append(*work.opening, begun)
         value: T | None = None

@@ -9,7 +9,16 @@ FEATURE = Feature(
     settings={"mcp": "settings:McpSettings"},
     named={"mcp.servers": "settings:McpServerSettings"},
     tools=("tools:mcp_tool",),
-    slash=(FeatureCommand("mcp", "/mcp [SERVER]", "MCP servers and their state; with a name, its tools", "slash:mcp"),),
+    slash=(
+        FeatureCommand("mcp", "/mcp [SERVER]", "MCP servers and their state; with a name, its tools", "slash:mcp"),
+        FeatureCommand(
+            "server:prompt",
+            "/server:prompt [NAME=VALUE…]",
+            "begin a turn with a prompt of an MCP server; /mcp SERVER shows them",
+            "slash:prompt",
+            begins=True,
+        ),
+    ),
     commands={"mcp": "cli:MCP", "mcp-server": "serve:mcp_server"},
     usage=(
         "quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools",

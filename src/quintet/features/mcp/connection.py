@@ -26,7 +26,10 @@ from mcp.types import (
     ErrorData,
     Implementation,
     ListRootsResult,
+    PromptListChangedNotification,
+    ResourceListChangedNotification,
     Root,
+    ToolListChangedNotification,
 )
 from pydantic import FileUrl, ValidationError
 
@@ -56,6 +59,7 @@ class Connected:
         self.child = child
         self.gauge = Gauge()
         self.help: CallHelp | None = None  # of the call that runs
+        self.changed: Callable[[str], None] = lambda what: None  # told which list of the server's is another now
         self._root = root
         self._over = asyncio.Event()
         self._client: Client | None = None
@@ -84,6 +88,7 @@ class Connected:
         options: dict[str, Any] = {"mode": handshake}
         if self.child:  # a server on another machine has no use for a path of ours
             options["list_roots_callback"] = self._roots
+        options["message_handler"] = self._heard
         options["elicitation_callback"] = self._elicited
         if self.server.sampling != "deny":
             options["sampling_callback"] = self._sampled
@@ -108,6 +113,14 @@ class Connected:
                 self.gauge.lost = self.gauge.lost or _said(error)
             if isinstance(error, asyncio.CancelledError):
                 raise
+
+    async def _heard(self, message: object) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self.changed("tools")
+        elif isinstance(message, PromptListChangedNotification):
+            self.changed("prompts")
+        elif isinstance(message, ResourceListChangedNotification):
+            self.changed("resources")
 
     async def _roots(self, context: ClientRequestContext) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=FileUrl(f"file://{self._root}"), name="project")])
@@ -140,7 +153,7 @@ class Connected:
             return Lost(self.gauge.lost or _said(leaf) + refusal)
         if isinstance(leaf, MCPError) and leaf.code == CONNECTION_CLOSED:
             return Lost(_said(leaf) + refusal)
-        return ServerRefused(_said(leaf) + refusal)
+        return ServerRefused(_said(leaf) + refusal, leaf.code if isinstance(leaf, MCPError) else 0)
 
     async def close(self, *, politely: bool = False) -> None:
         """Let go of the server; a program is ended with all it started."""

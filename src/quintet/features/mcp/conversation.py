@@ -13,11 +13,21 @@ from mcp import Client, types
 from quintet.domain.base.json_schema import misfit
 from quintet.features.mcp.connection import Connected
 from quintet.features.mcp.requests import CallHelp
-from quintet.features.mcp.values import McpAnswer, McpOffer, McpPart, McpResource, McpServer, McpTool, ServerRefused
+from quintet.features.mcp.values import (
+    McpAnswer,
+    McpOffer,
+    McpPart,
+    McpPrompt,
+    McpResource,
+    McpServer,
+    McpTool,
+    ServerRefused,
+)
 
 MOST_PAGES = 50
 MOST_LISTED = 5_000
 MOST_NAME = 200
+MOST_PROPOSED = 20
 
 
 class Conversation:
@@ -27,6 +37,15 @@ class Conversation:
         self._connected = connected
         self._tools: dict[str, types.Tool] | None = None
         self.note = ""
+        self.known_prompts: tuple[McpPrompt, ...] = ()
+        connected.changed = self._changed
+
+    def _changed(self, what: str) -> None:
+        """The server says that a list of its is another now: it is asked for again when it is next needed."""
+        if what == "tools":
+            self._tools = None
+        elif what == "prompts":
+            self.known_prompts = ()
 
     @property
     def server(self) -> McpServer:
@@ -48,8 +67,8 @@ class Conversation:
         has = client.server_capabilities
         resources: list[McpResource] = []
         if has.resources:
-            resources = [_resource(one) async for one in self._pages("resources")]
-            resources += [_template(one) async for one in self._pages("templates")]
+            resources = [_resource(one) async for one in self._listed_if_known("resources")]
+            resources += [_template(one) async for one in self._listed_if_known("templates")]
         info = client.server_info
         named = f"{info.name} {info.version}" if info else self.server.name
         return McpOffer(
@@ -59,7 +78,43 @@ class Conversation:
                 McpTool(tool.name, tool.description or tool.title or "", tool.input_schema) for tool in tools.values()
             ),
             tuple(resources),
+            await self.prompts(),
         )
+
+    async def prompts(self) -> tuple[McpPrompt, ...]:
+        if not self._connected.client.server_capabilities.prompts:
+            return ()
+        self.known_prompts = tuple([_prompt(one) async for one in self._listed_if_known("prompts")])
+        return self.known_prompts
+
+    async def prompt(self, name: str, arguments: dict[str, str]) -> McpAnswer:
+        """A prompt filled in: its messages, who says each before it where they are several."""
+        result = await self._connected.ask(lambda client: client.get_prompt(name, arguments))
+        several = len(result.messages) > 1
+        parts = []
+        for message in result.messages:
+            (part,) = _parts([message.content])
+            said = f"[{message.role}]\n{part.text}" if several and part.text else part.text
+            parts.append(McpPart(said, part.data, part.mime, part.uri))
+        return McpAnswer(tuple(parts), notes=self._notes())
+
+    async def completions(self, prompt: str, argument: str, value: str) -> tuple[str, ...]:
+        """What the server proposes for an argument of a prompt."""
+        if not self._connected.client.server_capabilities.completions:
+            return ()
+        reference = types.PromptReference(name=prompt)
+        asked = {"name": argument, "value": value}
+        result = await self._connected.ask(lambda client: client.complete(reference, asked))
+        return tuple(result.completion.values[:MOST_PROPOSED])
+
+    async def _listed_if_known(self, what: str) -> AsyncIterator[Any]:
+        """A list that some servers announce and then do not have."""
+        try:
+            async for one in self._pages(what):
+                yield one
+        except ServerRefused as refused:
+            if refused.code != types.METHOD_NOT_FOUND:
+                raise
 
     async def schema(self, tool: str) -> dict[str, Any] | list[str]:
         """The schema of a tool's arguments; the names of all tools if there is no such one."""
@@ -131,6 +186,9 @@ async def _page(what: str, cursor: str | None, client: Client) -> tuple[Any, lis
     if what == "resources":
         resources = await client.list_resources(cursor=cursor)
         return resources, list(resources.resources)
+    if what == "prompts":
+        prompts = await client.list_prompts(cursor=cursor)
+        return prompts, list(prompts.prompts)
     templates = await client.list_resource_templates(cursor=cursor)
     return templates, list(templates.resource_templates)
 
@@ -141,6 +199,14 @@ def _resource(one: types.Resource) -> McpResource:
 
 def _template(one: types.ResourceTemplate) -> McpResource:
     return McpResource(one.uri_template, one.title or one.name, one.description or "", one.mime_type or "", True)
+
+
+def _prompt(one: types.Prompt) -> McpPrompt:
+    arguments = one.arguments or []
+    names = tuple(each.name for each in arguments)
+    return McpPrompt(
+        one.name, one.description or one.title or "", names, tuple(each.name for each in arguments if each.required)
+    )
 
 
 def _parts(content: Iterable[types.ContentBlock]) -> Iterable[McpPart]:

@@ -24,10 +24,21 @@ from quintet.adapters.sandbox.containment import Containment
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.json_schema import misfit, wanted
 from quintet.domain.base.wording import counted, did_you_mean, few
+from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.turn.tool_spec import Advisers, CallQuestion, CallReply, Touch
 from quintet.features.mcp.sandboxed import hidden, read_folders, start_hint, tool_homes, whole
-from quintet.features.mcp.values import OWN_SETTINGS, Forgotten, Lost, McpAnswer, McpOffer, McpServer, ServerRefused
+from quintet.features.mcp.values import (
+    OWN_SETTINGS,
+    Forgotten,
+    Lost,
+    McpAnswer,
+    McpOffer,
+    McpPrompt,
+    McpServer,
+    ServerRefused,
+    prompt_usage,
+)
 from quintet.package import load
 
 if TYPE_CHECKING:  # loaded at the first use of a server
@@ -151,6 +162,23 @@ class McpPool:
             return await open.call(tool, arguments, heard, help)
 
         return await self._asked(server, made, once=True)
+
+    async def prompt(self, server: str, name: str, arguments: dict[str, str]) -> McpAnswer:
+        return await self._asked(server, lambda open, limit: open.prompt(name, arguments))
+
+    async def prompts(self, server: str) -> tuple[McpPrompt, ...]:
+        return await self._asked(server, lambda open, limit: open.prompts())
+
+    async def completions(self, server: str, prompt: str, argument: str, value: str) -> tuple[str, ...]:
+        return await self._asked(server, lambda open, limit: open.completions(prompt, argument, value))
+
+    def commands(self) -> list[CommandUsage]:
+        """The prompts of the servers that run, as commands to be typed."""
+        return [
+            CommandUsage(f"{name}:{one.name}".lower(), prompt_usage(name, one), one.description or one.name)
+            for name, open in self._open.items()
+            for one in open.known_prompts
+        ]
 
     async def close(self) -> None:
         closing = [open.close(politely=True) for open in self._open.values()]

@@ -51,6 +51,13 @@ class McpResource(Struct, frozen=True):
     template: bool = False
 
 
+class McpPrompt(Struct, frozen=True):
+    name: str
+    description: str = ""
+    arguments: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+
+
 class McpOffer(Struct, frozen=True):
     """What a server has, in its own words."""
 
@@ -58,6 +65,7 @@ class McpOffer(Struct, frozen=True):
     instructions: str = ""
     tools: tuple[McpTool, ...] = ()
     resources: tuple[McpResource, ...] = ()
+    prompts: tuple[McpPrompt, ...] = ()
 
 
 class McpPart(Struct, frozen=True):
@@ -86,4 +94,14 @@ class Forgotten(Lost):
 
 
 class ServerRefused(Exception):
-    """The server answered with an error, or with what is no answer."""
+    """The server answered with an error, or with what is no answer; `code` is the protocol's, where it gave one."""
+
+    def __init__(self, said: str, code: int = 0) -> None:
+        super().__init__(said)
+        self.code = code
+
+
+def prompt_usage(server: str, prompt: McpPrompt) -> str:
+    """How a prompt is typed as a command."""
+    words = [f"{name}=…" if name in prompt.required else f"[{name}=…]" for name in prompt.arguments]
+    return " ".join((f"/{server}:{prompt.name}", *words))
