@@ -21,7 +21,7 @@ FEATURE = Feature(
     ),
     commands={"mcp": "cli:MCP", "mcp-server": "serve:mcp_server"},
     usage=(
-        "quintet mcp list | tools SERVER | call SERVER TOOL JSON | doctor   other programs' tools",
+        "quintet mcp list | tools SERVER | call SERVER TOOL JSON | login SERVER | doctor   other programs' tools",
         "quintet mcp-server          our tools, offered to other agents",
     ),
     parts={"mcp": "wiring:mcp_package"},

@@ -7,7 +7,9 @@ import json
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from typing import Any, TypeVar
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -22,9 +24,10 @@ from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.base.json_schema import wanted
 from quintet.domain.base.safe_text import visible
 from quintet.domain.base.wording import counted, did_you_mean
+from quintet.features.mcp.logins import Logins
 from quintet.features.mcp.pool import McpPool
 from quintet.features.mcp.server_files import OFF, as_told
-from quintet.features.mcp.values import McpOffer, McpServer
+from quintet.features.mcp.values import Lost, McpOffer, McpServer, ServerRefused
 from quintet.features.mcp.wiring import make_mcp
 from quintet.surfaces.tables import complain, say, say_json, say_table
 
@@ -204,6 +207,63 @@ def _call(arguments: list[str]) -> int:
     return session.call(parsed, "mcp_tool", call_arguments(parsed))
 
 
+def mcp_login(arguments: Namespace) -> int:
+    """Log in to an HTTP server, in the user's own browser."""
+    server = _http_server(arguments)
+    places = locate(arguments.directory)
+
+    async def logged_in() -> McpOffer:
+        oauth = import_module("quintet.features.mcp.oauth")
+        connection = import_module("quintet.features.mcp.connection")
+        conversation = import_module("quintet.features.mcp.conversation")
+        async with oauth.Login(server, Logins(places), _show_page) as provider:
+            made = await connection.connect(server, places.root, _no_program, provider)
+            try:
+                offer: McpOffer = await conversation.Conversation(made).offer()
+            finally:
+                await made.close()
+            return offer
+
+    try:
+        offer = asyncio.run(logged_in())
+    except (Lost, ServerRefused) as error:
+        raise ToolFailed(f"{server.name}: not logged in: {error}") from None
+    if Logins(places).read(server) is None:
+        say([f"{server.name} wants no login: {offer.about}"])
+    else:
+        say([f"logged in to {server.name}: {offer.about}; `quintet mcp logout {server.name}` forgets it"])
+    return 0
+
+
+def mcp_logout(arguments: Namespace) -> int:
+    if not Logins(locate(arguments.directory)).forget(arguments.server):
+        raise NotFound(f"there is no login for {arguments.server}")
+    say([f"the login for {arguments.server} is forgotten here; the server itself may still know the token"])
+    return 0
+
+
+def _http_server(arguments: Namespace) -> McpServer:
+    server = _named(_pool(arguments)[0], arguments.server)
+    if server.problem:
+        raise UsageError(f"{server.name} cannot be used: {server.problem}")
+    if not server.url:
+        raise UsageError(f"{server.name} is a program: only a server with a url is logged in to")
+    return server
+
+
+def _show_page(address: str) -> None:
+    where = urlsplit(address)
+    say([f"Open this page, which is at {visible(where.netloc)}, and log in there:", "", visible(address), ""])
+
+
+async def _no_program() -> Any:
+    raise AssertionError("a server with a url is no program")
+
+
+def _login(parser: ArgumentParser) -> None:
+    parser.add_argument("server", help="its name")
+
+
 MCP = actions(
     "mcp",
     {
@@ -212,6 +272,8 @@ MCP = actions(
             "mcp tools", "What a server has: its tools and resources, or one tool whole.", mcp_tools, _server
         ),
         "call": _call,
+        "login": lookup("mcp login", "Log in to a server that has a url, in your browser.", mcp_login, _login),
+        "logout": lookup("mcp logout", "Forget the login for a server.", mcp_logout, _login),
         "doctor": lookup(
             "mcp doctor",
             "Start each server and say how it went; exit code 1 if one cannot be used.",

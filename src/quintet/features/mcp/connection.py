@@ -54,7 +54,8 @@ for _name in ("mcp", "client", "httpx2", "httpcore2"):  # what they log is told 
 class Connected:
     """Made by `connect`."""
 
-    def __init__(self, server: McpServer, root: str, child: Piped | None) -> None:
+    def __init__(self, server: McpServer, root: str, child: Piped | None, auth: httpx2.Auth | None = None) -> None:
+        self._auth = auth
         self.server = server
         self.child = child
         self.gauge = Gauge()
@@ -84,7 +85,9 @@ class Connected:
             raise
 
     async def _live(self, handshake: str, ready: asyncio.Future[Client]) -> None:
-        transport = pipe_lines(self.child, self.gauge) if self.child else bounded_http(self.server, self.gauge)
+        transport = (
+            pipe_lines(self.child, self.gauge) if self.child else bounded_http(self.server, self.gauge, self._auth)
+        )
         options: dict[str, Any] = {"mode": handshake}
         if self.child:  # a server on another machine has no use for a path of ours
             options["list_roots_callback"] = self._roots
@@ -176,11 +179,13 @@ class Connected:
         return f"{ended}. It said last:\n{said}" if said else ended
 
 
-async def connect(server: McpServer, root: str, start: Callable[[], Awaitable[Piped]]) -> Connected:
+async def connect(
+    server: McpServer, root: str, start: Callable[[], Awaitable[Piped]], auth: httpx2.Auth | None = None
+) -> Connected:
     """A server, ready to be asked. Raises Lost or Refused."""
     made: Connected | None = None
     for handshake in HANDSHAKES:
-        made = Connected(server, root, None if server.url else await start())
+        made = Connected(server, root, None if server.url else await start(), auth)
         try:
             await made.open(handshake)
             return made

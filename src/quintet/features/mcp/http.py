@@ -62,13 +62,15 @@ class _Bounded(httpx2.AsyncBaseTransport):
 
 
 @asynccontextmanager
-async def bounded_http(server: McpServer, gauge: Gauge) -> AsyncIterator[TransportStreams]:
+async def bounded_http(
+    server: McpServer, gauge: Gauge, auth: httpx2.Auth | None = None
+) -> AsyncIterator[TransportStreams]:
     """A transport for `mcp.Client`."""
     headers = {"user-agent": f"quintet/{__version__}", **server.headers, "accept-encoding": "identity"}
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=QUIET_SECONDS)
     async with (
         httpx2.AsyncClient(
-            headers=headers, timeout=timeout, transport=_Bounded(httpx2.AsyncHTTPTransport(), gauge)
+            headers=headers, timeout=timeout, auth=auth, transport=_Bounded(httpx2.AsyncHTTPTransport(), gauge)
         ) as client,
         streamable_http_client(server.url, http_client=client, max_sse_event_size=EVENT_BYTES) as streams,
     ):

@@ -44,6 +44,7 @@ from quintet.package import load
 if TYPE_CHECKING:  # loaded at the first use of a server
     from quintet.features.mcp.connection import Connected
     from quintet.features.mcp.conversation import Conversation
+    from quintet.features.mcp.logins import Logins
 
 YOURS = "yours"  # the caches of servers of the user's own settings; those of a project are named for its path
 MOST_ENDS = 4  # of one server in a session, before it is left alone
@@ -72,7 +73,9 @@ class McpPool:
         kept: str = "",
         private: Sequence[str] = (),
         patterns: Sequence[str] = (),
+        logins: Logins | None = None,
     ) -> None:
+        self._logins = logins
         self._learn = learn
         self._kept = kept or os.path.join(caches, "homes")
         self._private = private
@@ -251,7 +254,9 @@ class McpPool:
         self._learn({**server.env, **server.headers})
         try:
             async with asyncio.timeout(server.timeout):
-                made: Connected = await connect(server, self._root, lambda: self._program(server))
+                made: Connected = await connect(
+                    server, self._root, lambda: self._program(server), self._authorised(server)
+                )
         except TimeoutError:
             self._ends[server.name] += 1
             late = f"{server.name} did not get ready within {server.timeout:g} s."
@@ -276,7 +281,15 @@ class McpPool:
         shown = (*read_folders(server, self._root, self._private), *map(whole, server.write), self.home(server))
         return hidden(server, self._root, (*shown, self._caches))
 
+    def _authorised(self, server: McpServer) -> Any:
+        """The user's login at an HTTP server, if there is one."""
+        if not server.url or self._logins is None:
+            return None
+        return load("features.mcp.oauth:session_auth")(server, self._logins, self._learn)
+
     def _hint(self, server: McpServer, said: str) -> str:
+        if server.url and ("HTTP 401" in said or "wants a login" in said):
+            return f" Log in with `quintet mcp login {server.name}`, or give it `headers`."
         return "" if server.url else start_hint(server, self.hidden(server), said)
 
     def _whose(self, server: McpServer) -> str:

@@ -48,8 +48,16 @@ def servers(
         origin = PROJECT_SETTINGS if name in theirs else OWN_SETTINGS
         made = _made(name, origin, _entry(given), variables, refuses if name in theirs else None)
         problem = made.problem or refused_folder((*given.folders, *given.write), root, private)
+        secret = VARIABLE.sub(lambda match: variables.get(match[1]) or match[2] or "", given.client_secret)
         found[name] = msgspec.structs.replace(
-            made, folders=given.folders, write=given.write, sampling=given.sampling, problem=problem
+            made,
+            folders=given.folders,
+            write=given.write,
+            client_id=given.client_id,
+            client_secret=secret,
+            scope=given.scope,
+            sampling=given.sampling,
+            problem=problem,
         )
     brought, notes = _of_project(root, trust)
     for name, entry in brought.items():

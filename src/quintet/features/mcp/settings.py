@@ -25,6 +25,9 @@ class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     headers: Annotated[
         dict[str, str], setting("headers of each request to it; ${NAME} takes a variable of yours", TRUSTED)
     ] = field(default_factory=dict)
+    client_id: Annotated[str, setting("id of a client that is registered there, for `mcp login`", OWN)] = ""
+    client_secret: Annotated[str, setting("its secret; ${NAME} takes a variable of yours", OWN)] = ""
+    scope: Annotated[str, setting("scopes that `mcp login` asks for, beyond what the server says", OWN)] = ""
     sampling: Annotated[
         Literal["ask", "allow", "deny"], setting("whether it may have your model answer something, at your cost", OWN)
     ] = "ask"

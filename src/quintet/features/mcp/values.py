@@ -25,6 +25,9 @@ class McpServer(Struct, frozen=True):
     problem: str = ""  # why it cannot be used; empty if it can
     folders: tuple[str, ...] = ()  # outside the project that the program may read
     write: tuple[str, ...] = ()  # and write
+    client_id: str = ""  # registered at its authorisation server; without one, the client registers itself
+    client_secret: str = ""
+    scope: str = ""
     sampling: Literal["ask", "allow", "deny"] = "ask"  # whether it may have the user's model answer something
 
     @property

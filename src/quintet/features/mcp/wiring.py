@@ -16,6 +16,7 @@ from quintet.adapters.tasks.health_probe import is_here
 from quintet.domain.permission.exposure import given_to, may_be_secret
 from quintet.domain.tasks.health import Finding, HealthScope, Severity
 from quintet.domain.turn.tool_spec import MachinePart
+from quintet.features.mcp.logins import Logins
 from quintet.features.mcp.pool import REQUIREMENT, McpPool
 from quintet.features.mcp.server_files import OFF, servers
 from quintet.features.mcp.settings import McpSettings
@@ -42,6 +43,7 @@ def make_mcp(
         kept=os.path.join(state_folder(), "mcp"),
         private=own_paths(places),
         patterns=loaded.settings.secrets.patterns,
+        logins=Logins(places),
     )
 
 
