@@ -38,7 +38,7 @@ SETTLING_SECONDS = 20.0  # a limit: what was killed may take its time to go
 RUNNABLE = "import apsw, quintet.app.open, ssl, subprocess, sys; subprocess.run([sys.executable, '-c', ''], check=True)"
 ALSO_IMPORTED = (
     "ssl",
-    "quintet.features.mcp.serve",
+    "quintet.features.mcp.serving.command",
     "quintet.surfaces.tui.app",
     "quintet.app.terminal_ui",
 )

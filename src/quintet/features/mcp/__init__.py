@@ -19,7 +19,7 @@ FEATURE = Feature(
             begins=True,
         ),
     ),
-    commands={"mcp": "cli:MCP", "mcp-server": "serve:mcp_server"},
+    commands={"mcp": "cli:MCP", "mcp-server": "serving.command:mcp_server"},
     usage=(
         "quintet mcp list | tools SERVER | call SERVER TOOL JSON | login SERVER | doctor   other programs' tools",
         "quintet mcp-server          our tools, offered to other agents",

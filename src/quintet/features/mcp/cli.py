@@ -229,7 +229,7 @@ def mcp_login(arguments: Namespace) -> int:
     except (Lost, ServerRefused) as error:
         raise ToolFailed(f"{server.name}: not logged in: {error}") from None
     if Logins(places).read(server) is None:
-        say([f"{server.name} wants no login: {offer.about}"])
+        say([f"{server.name} needs no login: {offer.about}"])
     else:
         say([f"logged in to {server.name}: {offer.about}; `quintet mcp logout {server.name}` forgets it"])
     return 0

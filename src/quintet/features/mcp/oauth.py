@@ -110,7 +110,7 @@ class _Renewing(_Provider):
     """For a session: it renews what there is, and does not log in."""
 
     async def _perform_authorization(self) -> httpx2.Request:
-        raise LoginNeeded("the server wants a login")
+        raise LoginNeeded("the server needs a login")
 
 
 def session_auth(

@@ -288,7 +288,7 @@ class McpPool:
         return load("features.mcp.oauth:session_auth")(server, self._logins, self._learn)
 
     def _hint(self, server: McpServer, said: str) -> str:
-        if server.url and ("HTTP 401" in said or "wants a login" in said):
+        if server.url and ("HTTP 401" in said or "needs a login" in said):
             return f" Log in with `quintet mcp login {server.name}`, or give it `headers`."
         return "" if server.url else start_hint(server, self.hidden(server), said)
 

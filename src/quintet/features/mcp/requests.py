@@ -104,7 +104,7 @@ class CallHelp:
         parts = urlsplit(params.url)
         local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
         if not (parts.scheme == "https" and parts.hostname and "@" not in parts.netloc) and not local:
-            self.notes.append(f"{server.name} wanted a page opened that is not https, and was declined")
+            self.notes.append(f"{server.name} asked for a page that is not https, and was declined")
             return DECLINED
         reply = await self._put(forms.page(server.name, server.origin, params.message, params.url))
         return types.ElicitResult(action="accept") if reply.choice == forms.YES else self._no(reply)
@@ -121,7 +121,7 @@ class CallHelp:
     ) -> types.CreateMessageResult | types.ErrorData:
         async with self._turn:
             if why := await self._refused(server, params):
-                self.notes.append(f"{server.name} wanted to ask the model, and was refused: {why}")
+                self.notes.append(f"{server.name} asked for the model, and was refused: {why}")
                 return types.ErrorData(code=-1, message=why)
             assert self._advisers
             try:

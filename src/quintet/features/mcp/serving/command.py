@@ -35,7 +35,7 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
     if not part.ready:
         raise UsageError(f"an MCP server needs a package that is not installed: {part.missing.removeprefix('mcp: ')}")
     with _listening(arguments.http) as listening:
-        from quintet.features.mcp.server import McpSurface
+        from quintet.features.mcp.serving.surface import McpSurface
 
         with told_to_end(signal.SIGINT) as told:
             async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:
