@@ -96,6 +96,22 @@ def test_what_a_killed_process_left_goes_and_what_a_living_one_has_stays(inside:
     assert sorted(os.listdir(place)) == sorted(["quintet-999999999-cc", f"quintet-{os.getpid()}-bb", made])
 
 
+def test_what_a_killed_process_left_where_commands_see_it_goes_and_nobody_elses(
+    inside: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "seen"
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setenv("TMPDIR", str(place))
+    old = time.time() - temporary_folders.OLD_SECONDS - 1
+    for name in ("quintet-999999999-aa", "quintet-notes", "theirs-999999999-aa"):
+        put(place / name / "x", "")
+        os.utime(place / name, (old, old))
+    monkeypatch.setenv("XDG_STATE_HOME", str(inside / "state"))
+    made = temporary_folder(seen=True)
+    assert os.path.dirname(made) == str(place)
+    assert sorted(os.listdir(place)) == sorted(["quintet-notes", "theirs-999999999-aa", os.path.basename(made)])
+
+
 # ── relative folders of the user's
 
 

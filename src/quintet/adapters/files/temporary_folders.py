@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Iterator
 from shutil import rmtree
@@ -16,8 +17,10 @@ from typing import IO
 from quintet.adapters.files.paths import state_folder
 from quintet.adapters.files.private_files import private, private_folder
 from quintet.adapters.processes.host_programs import is_apart
+from quintet.domain.base.lazy_regex import regex
 
 OLD_SECONDS = 86_400.0
+_NAME = regex(r"quintet-\d+-[0-9a-f]+")
 _swept: set[str] = set()
 
 
@@ -36,7 +39,7 @@ def temporary_folder(*, seen: bool = False, longest: int = 0) -> str:
             try:
                 if ours:
                     private_folder(place)
-                    _sweep(place)
+                _sweep(place)
                 os.mkdir(path, 0o700)
             except OSError as error:
                 problem = problem or error
@@ -73,13 +76,15 @@ def _places() -> Iterator[tuple[str, bool]]:
 
 
 def _sweep(place: str) -> None:
-    """Remove, once in a process, what processes left that are gone."""
+    """Remove, once in a process, what this user's processes left that are gone."""
     if place in _swept:
         return
     _swept.add(place)
     for name in os.listdir(place):
         path, number = os.path.join(place, name), name.split("-")[1:2]
         with contextlib.suppress(OSError):
-            old = time.time() - os.lstat(path).st_mtime > OLD_SECONDS
-            if old and not os.path.exists(f"/proc/{''.join(number) or '-'}"):
+            about = os.lstat(path)
+            old = time.time() - about.st_mtime > OLD_SECONDS
+            ours = _NAME.fullmatch(name) and stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid()
+            if old and ours and not os.path.exists(f"/proc/{''.join(number) or '-'}"):
                 rmtree(path, ignore_errors=True)

@@ -1,18 +1,27 @@
 """Any agent that speaks the Agent Client Protocol over stdio: JSON-RPC, one message a line.
 
-initialize, session/new, session/prompt; what it does comes as session/update. When it asks for permission the grant
-answers: behind bubblewrap yes, for the walls hold it; else yes to what the grant's effects cover. Files and terminals
-are not offered to it: it has its own.
+initialize, session/new, the model and the mode if it lets us choose, session/prompt; what it does comes as
+session/update. When it asks for permission the grant answers: behind bubblewrap yes, for the walls hold it; else yes to
+what the grant's effects cover. Files and terminals are not offered to it: it has its own.
+
+Its end is not taken at its word where the rest of its stream says otherwise: an answer that is an error message, and
+work of which every call failed, are failures.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any, ClassVar
 
 import msgspec
+from msgspec import Struct
 
+from quintet.domain.models.known import facts_of
+from quintet.domain.models.prices import cost_of
 from quintet.domain.permission.effects import Effect
+from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.tasks.executors import (
     CallBegan,
     CallEnded,
@@ -22,9 +31,11 @@ from quintet.domain.tasks.executors import (
     ExecutorPart,
     Spent,
 )
+from quintet.domain.tasks.roles import ExecutorRole
 from quintet.domain.turn.messages import Usage
 from quintet.features.ai_clis.dialect import (
     MOST_OUTPUT,
+    SUMMARIES,
     Dialect,
     RunOutcome,
     clipped,
@@ -33,11 +44,20 @@ from quintet.features.ai_clis.dialect import (
     summary_of,
     words_of,
 )
+from quintet.features.ai_clis.errors import judge
 
 VERSION = 1
 AUTH_REQUIRED = -32000
 METHOD_NOT_FOUND = -32601
-INITIALIZE, NEW, PROMPT = 1, 2, 3  # the numbers of our requests
+INITIALIZE, NEW, PROMPT, MODE, MODEL = 1, 2, 3, 4, 5  # the numbers of our requests
+FREE_MODES = ("bypassPermissions", "full-access", "danger-full-access", "yolo")  # as agents name them
+READING_MODES = ("read-only", "plan")
+MOST_NAMED = 10
+MOST_ERROR = 2_000  # characters of an answer that is nothing but an error
+_ERROR = re.compile(
+    r"\W*(?:api |request |server |internal )?(?:error\b|failed\b|ran into this error|failed to authenticate)",
+    re.IGNORECASE,
+)
 NEEDS: dict[str, frozenset[Effect]] = {  # kinds of calls, as the protocol names them
     "read": frozenset(),
     "search": frozenset(),
@@ -50,6 +70,15 @@ NEEDS: dict[str, frozenset[Effect]] = {  # kinds of calls, as the protocol names
     "fetch": frozenset({Effect.NETWORK}),
 }
 ENDS = {"max_tokens": "its reply became too long", "max_turn_requests": "it reached its own limit of requests"}
+
+
+class AcpCall(Struct):
+    """A call of the agent's, as far as it has told of it."""
+
+    kind: str = "other"
+    about: str = ""
+    told: bool = False
+    over: bool = False
 
 
 class AcpAgent(Dialect):
@@ -65,7 +94,16 @@ class AcpAgent(Dialect):
         self._session = ""
         self._saying = ""
         self._thinking = ""
-        self._begun: dict[str, bool] = {}  # calls, and whether they are over
+        self._calls: dict[str, AcpCall] = {}
+        self._before: list[dict[str, Any]] = []  # what is asked of it before its assignment, one after the other
+        self._model = ""  # the one it uses, as far as it says so
+        self._cost = 0.0
+        self._done_calls = self._failed_calls = 0
+        self._last_failure = ""
+
+    @property
+    def waits_for_model(self) -> bool:
+        return bool(self._session) and all(call.over for call in self._calls.values() if call.told)
 
     def flags(self) -> tuple[str, ...] | None:
         return ()
@@ -96,10 +134,15 @@ class AcpAgent(Dialect):
             update = params.get("update")
             yield from self._update(update if isinstance(update, dict) else {})
         elif event.get("method") == "session/request_permission":
+            call = params.get("toolCall")
+            if isinstance(call, dict) and str(call.get("toolCallId")) in self._calls:
+                yield from self._call({**call, "status": None}, asked=True)
             self._replies.append({"id": event.get("id"), "result": {"outcome": self._permission(params)}})
         elif "method" in event and "id" in event:
             error = {"code": METHOD_NOT_FOUND, "message": f"{event['method']}: not offered here"}
             self._replies.append({"id": event["id"], "error": error})
+        elif "error" in event and event.get("id") == MODE:
+            self._next()  # it stays in its own mode, and asks
         elif "error" in event:
             yield from self._said()
             self._failed(event["error"])
@@ -116,21 +159,61 @@ class AcpAgent(Dialect):
             self._replies.append({"id": NEW, "method": "session/new", "params": where})
         elif id == NEW:
             self._session = str(result.get("sessionId", ""))
-            told: list[dict[str, str]] = [{"type": "text", "text": self.start.assignment.prompt}]
-            params: dict[str, Any] = {"sessionId": self._session, "prompt": told}
-            self._replies.append({"id": PROMPT, "method": "session/prompt", "params": params})
+            self._choose(result)
+            if not self.outcome:
+                self._next()
+        elif id in (MODE, MODEL):
+            self._next()
         elif id == PROMPT:
             yield from self._said()
             if isinstance(usage := result.get("usage"), dict):
                 names = ("inputTokens", "outputTokens", "cachedReadTokens")
-                yield Spent(Usage(*(number(usage.get(name)) for name in names)))
+                used = Usage(*(number(usage.get(name)) for name in names))
+                prices = facts_of(ModelSettings("", self._model.rpartition("/")[2])).prices if self._model else None
+                yield Spent(used, 0.0 if self._cost else cost_of(prices, used))
             reason = str(result.get("stopReason"))
             if reason == "end_turn":
-                self.outcome = RunOutcome(True, self.answer)
+                self.outcome = self._ended()
             else:
                 self.outcome = RunOutcome(
                     False, self.answer, ENDS.get(reason, f"it stopped: {reason}"), failure=ExecutorFailure.REFUSED
                 )
+
+    def _ended(self) -> RunOutcome:
+        """How it went, of an agent that says no more than that its turn is over."""
+        brief = self.answer if len(self.answer) <= MOST_ERROR and _ERROR.match(self.answer) else ""
+        if brief and not self._done_calls and judge(brief, datetime.now().astimezone()):
+            return RunOutcome(False, self.answer, one_line(brief))
+        works = self.start.assignment.role is ExecutorRole.EXECUTE
+        if works and self._failed_calls and not self._done_calls:
+            problem = f"every call it made failed; last: {self._last_failure or 'it does not say why'}"
+            return RunOutcome(False, self.answer, problem, failure=ExecutorFailure.CRASHED)
+        return RunOutcome(True, self.answer)
+
+    def _choose(self, session: dict[str, Any]) -> None:
+        """What is asked of a new session: the model of the settings, and the mode that fits the walls."""
+        models, modes = Choice.of(session, "model"), Choice.of(session, "mode")
+        self._model = models.current
+        if name := self.start.assignment.model or self.start.settings.model:
+            chosen = models.named(name)
+            if chosen is None:
+                offered = ", ".join(list(models.values)[:MOST_NAMED]) or "none that can be chosen"
+                problem = f"it does not offer the model {name}; it has: {offered}"
+                self.outcome = RunOutcome(False, problem=problem, failure=ExecutorFailure.REFUSED)
+                return
+            self._model = chosen
+            self._before += models.request(MODEL, self._session, chosen)
+        wanted = FREE_MODES if self.start.contained else () if self.start.writes else READING_MODES
+        if mode := next((mode for mode in wanted if mode in modes.values), ""):
+            self._before += modes.request(MODE, self._session, mode)
+
+    def _next(self) -> None:
+        if self._before:
+            self._replies.append(self._before.pop(0))
+            return
+        told: list[dict[str, str]] = [{"type": "text", "text": self.start.assignment.prompt}]
+        params: dict[str, Any] = {"sessionId": self._session, "prompt": told}
+        self._replies.append({"id": PROMPT, "method": "session/prompt", "params": params})
 
     def _failed(self, error: Any) -> None:
         said = error if isinstance(error, dict) else {}
@@ -148,9 +231,18 @@ class AcpAgent(Dialect):
         if kind == "agent_thought_chunk":
             self._thinking += words_of(update.get("content")) if len(self._thinking) < 1_000_000 else ""
             return
+        if kind == "usage_update":
+            yield from self._spent(update.get("cost"))
         if kind in ("tool_call", "tool_call_update"):
             yield from self._said()
             yield from self._call(update)
+
+    def _spent(self, cost: Any) -> Iterator[ExecutorPart]:
+        """It says what its session has cost so far."""
+        amount = cost.get("amount") if isinstance(cost, dict) else None
+        if isinstance(amount, int | float) and amount > self._cost:
+            yield Spent(Usage(), amount - self._cost)
+            self._cost = float(amount)
 
     def _said(self) -> Iterator[ExecutorPart]:
         if self._thinking:
@@ -160,18 +252,29 @@ class AcpAgent(Dialect):
             yield ExecutorMessage(self.answer)
         self._saying = self._thinking = ""
 
-    def _call(self, update: dict[str, Any]) -> Iterator[ExecutorPart]:
+    def _call(self, update: dict[str, Any], *, asked: bool = False) -> Iterator[ExecutorPart]:
+        """What it tells of a call. Its line may come after its first word, and the call is named when it is there."""
         id = str(update.get("toolCallId", ""))
-        if id not in self._begun:
-            self._begun[id] = False
-            about = summary_of(update.get("rawInput")) or one_line(str(update.get("title") or ""))
-            yield CallBegan(id, str(update.get("kind") or "other"), about)
+        call = self._calls.setdefault(id, AcpCall())
+        call.kind = str(update.get("kind") or call.kind)
+        raw = update.get("rawInput")
+        partial = isinstance(raw, dict) and not any(raw.get(name) for name in SUMMARIES)
+        given = "" if partial else summary_of(raw)
+        call.about = given or call.about or one_line(str(update.get("title") or "")) or summary_of(raw)
         status = update.get("status")
-        if status in ("completed", "failed") and not self._begun[id]:
-            self._begun[id] = True
+        later = not given and (status == "pending" or (bool(raw) and status == "in_progress"))
+        if not call.told and (asked or not later):
+            call.told = True
+            yield CallBegan(id, call.kind, call.about)
+        if status in ("completed", "failed") and not call.over:
+            call.over = True
             content = [block for block in update.get("content") or () if isinstance(block, dict)]
             texts = [words_of(block.get("content")) for block in content if block.get("type") == "content"]
-            yield CallEnded(id, status == "completed", clipped("\n".join(texts), MOST_OUTPUT))
+            output = clipped("\n".join(texts) or words_of(update.get("rawOutput")), MOST_OUTPUT)
+            self._done_calls += status == "completed"
+            self._failed_calls += status == "failed"
+            self._last_failure = one_line(output) if status == "failed" else self._last_failure
+            yield CallEnded(id, status == "completed", output)
             for block in content if status == "completed" else ():
                 if block.get("type") == "diff":
                     yield Changed(str(block.get("path", "")), "modified" if block.get("oldText") else "added")
@@ -189,6 +292,47 @@ class AcpAgent(Dialect):
                 if option.get("kind") == wish:
                     return {"outcome": "selected", "optionId": option.get("optionId")}
         return {"outcome": "cancelled"}
+
+
+class Choice(Struct, frozen=True):
+    """Something of its session that an agent lets a client choose, in the newer form of options or the older one."""
+
+    field: str  # model or mode
+    option: str = ""  # the option's id, in the newer form
+    current: str = ""
+    values: dict[str, str] = {}  # value → its name
+
+    @classmethod
+    def of(cls, session: dict[str, Any], field: str) -> Choice:
+        for option in _dicts(session.get("configOptions")):
+            if option.get("category") == field and option.get("id"):
+                values = {str(one.get("value")): str(one.get("name") or "") for one in _dicts(option.get("options"))}
+                return cls(field, str(option["id"]), str(option.get("currentValue") or ""), values)
+        older = session.get(f"{field}s")
+        older = older if isinstance(older, dict) else {}
+        id = "modelId" if field == "model" else "id"
+        offered = _dicts(older.get(f"available{field.title()}s"))
+        values = {str(one.get(id)): str(one.get("name") or "") for one in offered}
+        return cls(field, "", str(older.get(f"current{field.title()}Id") or ""), values)
+
+    def named(self, name: str) -> str | None:
+        wanted = name.casefold()
+        return next(
+            (value for value, shown in self.values.items() if wanted in (value.casefold(), shown.casefold())), None
+        )
+
+    def request(self, number: int, session: str, value: str) -> list[dict[str, Any]]:
+        if value == self.current:
+            return []
+        if self.option:
+            params = {"sessionId": session, "configId": self.option, "value": value}
+            return [{"id": number, "method": "session/set_config_option", "params": params}]
+        params = {"sessionId": session, f"{self.field}Id": value}
+        return [{"id": number, "method": f"session/set_{self.field}", "params": params}]
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def _line(message: dict[str, Any]) -> bytes:

@@ -75,6 +75,11 @@ class Dialect(ABC):
         self.last_problem = ""  # said on the way
         self.resets_at = 0.0  # seconds since 1970, where it says when a limit ends
 
+    @property
+    def waits_for_model(self) -> bool:
+        """Whether it is known to wait for its model, and for no call of its own."""
+        return False
+
     @abstractmethod
     def flags(self) -> tuple[str, ...] | None:
         """What follows the program; None if it cannot be held where its walls would be its own."""
@@ -148,7 +153,10 @@ def summary_of(arguments: Any) -> str:
     if not isinstance(arguments, dict):
         return one_line(str(arguments or ""))
     for name in SUMMARIES:
-        if isinstance(said := arguments.get(name), str) and said:
+        said = arguments.get(name)
+        if isinstance(said, list) and all(isinstance(word, str) for word in said):
+            said = said[-1] if said[1:2] in (["-c"], ["-lc"]) else " ".join(said)  # what the shell is given
+        if isinstance(said, str) and said:
             return one_line(said)
     return one_line(", ".join(f"{key}={value}" for key, value in arguments.items()))
 

@@ -47,6 +47,8 @@ def concluded(running: RunningProgram, notes: Sequence[str]) -> Ended:
     said_last = "\n".join(list(running.aside)[-5:])
     if running.given_up:
         kind, reason = running.given_up
+        if kind is ExecutorFailure.SILENT and dialect.waits_for_model:
+            kind, reason = ExecutorFailure.UNREACHABLE, f"{reason} while it waited for its model"
         last = dialect.last_problem or said_last
         return failed(dialect, kind, f"{reason}; last: {last}" if last else reason, exit_code=code, notes=notes)
     # Walls that were taken down from outside do not say that they stood; what came through them does.

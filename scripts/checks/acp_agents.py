@@ -1,0 +1,199 @@
+"""Run real ACP agents as executors, in the sandbox, against a stub model on loopback, and print the table.
+
+scripts/check acp-agents --harness FOLDER --bin-dir DIR [--only NAME,…] [--cases NAME,…]: FOLDER holds stub_model.py, as
+for ai-clis; DIR holds the agents' programs, such as node_modules/.bin. One that is not there is a row that says so.
+Each is held to: success with a step done and its command told; the step's call failed is not done; 401, 429, 500, a
+server that is down and one that hangs are failures of a kind that is not the task's; nothing may be left behind. What
+was spent is a column.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+import time
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import ai_clis as clis
+
+from quintet.adapters.files.paths import locate
+from quintet.adapters.processes.system import descendants
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.domain.dials.axes import PermissionProfile
+from quintet.domain.permission.effects import Effect, Grant
+from quintet.domain.tasks.executors import (
+    MAY_BE_THE_TASKS,
+    Assignment,
+    CallBegan,
+    Ended,
+    ExecutorFailure,
+    ExecutorPart,
+    ExecutorRole,
+    Spent,
+)
+from quintet.features.ai_clis.wiring import make_executors
+from quintet.surfaces.tables import table
+
+STEP = "echo made > made.txt"
+SILENCE = 25.0
+CASE_SECONDS = 120
+PASSED = (
+    "STUB_KEY",
+    "ANTHROPIC_BASE_URL",
+    "ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_GEMINI_BASE_URL",
+    "IS_SANDBOX",
+)
+PASSED += ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "CODEX_API_KEY", "GOOSE_PROVIDER", "GOOSE_MODEL")
+PASSED += ("OPENAI_HOST", "GOOSE_MODE", "OPENAI_BASE_PATH", "GOOSE_DISABLE_KEYRING")
+# Name, program and arguments, and the folders below its home that it keeps its things in.
+AGENTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "gemini": ("gemini --acp", (".gemini",)),
+    "claude-agent-acp": ("claude-agent-acp", (".claude",)),
+    "claude-code-acp": ("claude-code-acp", (".claude",)),
+    "codex-acp": ("codex-acp", (".codex",)),
+    "opencode": ("opencode acp", (".config/opencode", ".local", ".cache")),
+    "qwen": ("qwen --acp", (".qwen",)),
+    "kimi": ("kimi acp", (".kimi",)),
+    "goose": ("goose acp", (".config/goose", ".local", ".cache")),
+}
+CASES: dict[str, dict[str, Any]] = {
+    "success": {"steps": 1, "command": STEP},
+    "failed": {"steps": 1, "command": "exit 3"},
+    "401": {"mode": "401"},
+    "429": {"mode": "429"},
+    "500": {"mode": "500"},
+    "down": {},
+    "silence": {"mode": "hang"},
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="scripts/check acp-agents", description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--harness", type=Path, required=True, metavar="FOLDER", help="the folder of stub_model.py")
+    parser.add_argument("--bin-dir", required=True, metavar="DIR", help="where the agents' programs are")
+    parser.add_argument("--only", default=",".join(AGENTS), metavar="NAMES", help=f"only these of {','.join(AGENTS)}")
+    parser.add_argument("--cases", default=",".join(CASES), metavar="NAMES", help=f"only these of {','.join(CASES)}")
+    given = parser.parse_args()
+    os.environ["PATH"] = f"{os.path.abspath(given.bin_dir)}:{os.environ['PATH']}"
+    cases = [case for case in CASES if case in given.cases.split(",")]
+    rows, causes = [], []
+    for name in given.only.split(","):
+        program = shutil.which(AGENTS[name][0].split()[0])
+        if not program:
+            rows.append((name, "not installed", *("" for _ in cases), ""))
+            continue
+        cells, spent = [], "tokens"
+        for case in cases:
+            with tempfile.TemporaryDirectory(prefix="quintet-acp-", ignore_cleanup_errors=True) as place:
+                cell, cause, parts = checked(name, case, given.harness / "stub_model.py", Path(place))
+            print(f"{name} {case}: {cell}", file=sys.stderr, flush=True)
+            cells.append(cell)
+            causes += [f"{name}, {case}: {cause}"] if cause else []
+            if case == "success":
+                costs = [part for part in parts if isinstance(part, Spent)]
+                spent = "cost" if any(part.cost for part in costs) else "tokens" if costs else "not told"
+        rows.append((name, version(program), *cells, spent))
+    print("\n".join([*table(rows, heading=("AGENT", "VERSION", *map(str.upper, cases), "SPENT")), *causes]))
+    return 1 if any("FAILED" in cell for row in rows for cell in row) else 0
+
+
+def checked(name: str, case: str, stub: Path, place: Path) -> tuple[str, str, list[ExecutorPart]]:
+    """One case in a project and with a home of its own: the cell, and why it is not as it should be."""
+    with clis.serving(stub) as port:
+        clis.post(port, CASES[case])
+        project = clis.prepared(place)
+        led(name, place, clis.closed_port() if case == "down" else port)
+        began = time.monotonic()
+        parts = asyncio.run(asyncio.wait_for(driven(name, project), CASE_SECONDS))
+        seconds = time.monotonic() - began
+    ended = parts[-1] if parts and isinstance(parts[-1], Ended) else None
+    problem = complaint(case, project, parts, ended)
+    left = [pid for pid, started in descendants(os.getpid()) if started]
+    problem = problem or (f"processes are left behind: {left}" if left else "")
+    what = "done" if ended and ended.ok else str(ended.failure if ended else "no end")
+    cell = f"{what} {seconds:.0f} s" if not problem else f"FAILED {what}"
+    return cell, f"{problem} · {' '.join(ended.reason.split())[:200] if ended else ''}" if problem else "", parts
+
+
+def complaint(case: str, project: Path, parts: list[ExecutorPart], ended: Ended | None) -> str:
+    if ended is None:
+        return "there is no end"
+    if case == "success":
+        if not ended.ok or not (project / "made.txt").is_file():
+            return "the step was not done"
+        told = [part.summary for part in parts if isinstance(part, CallBegan)]
+        return "" if any(STEP in about for about in told) else f"the command is not told: {told}"
+    if case == "failed":
+        return "" if ended.ok or ended.failure else "it has no kind"
+    if ended.ok:
+        return "it counts as done"
+    if case == "401" and ended.failure is not ExecutorFailure.LOGIN:
+        return "not a matter of login"
+    return f"it counts as the task's: {ended.failure}" if ended.failure in MAY_BE_THE_TASKS else ""
+
+
+async def driven(name: str, project: Path) -> list[ExecutorPart]:
+    places = locate(str(project))
+    settings = config.load(places).settings
+    executors = make_executors(places, settings, make_terms(places, settings))
+    grant = Grant((Effect.EDIT, Effect.EXECUTE), (str(project),))
+    asked = Assignment(
+        *(f"my-{name}", ExecutorRole.EXECUTE, "Run the steps, then say DONE.", grant, PermissionProfile.NORMAL),
+        whole=str(project.parent / "whole.jsonl"),
+        silence=SILENCE,
+    )
+    try:
+        async with aclosing(executors.run(asked)) as said:
+            return [part async for part in said]
+    finally:
+        await executors.close()
+
+
+def led(name: str, place: Path, port: int) -> None:
+    """The agent's settings and variables, that lead to the stub and nowhere else, and its row in Quintet's settings."""
+    home, url = place / "home", f"http://127.0.0.1:{port}"
+    for cli in ("codex", "claude", "gemini"):
+        clis.led(cli, home, port)
+    command, folders = AGENTS[name]
+    os.environ.update(
+        {"OPENAI_API_KEY": "dummy", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "stub", "IS_SANDBOX": "1"}
+    )
+    os.environ.update(
+        {"CODEX_API_KEY": "dummy", "GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "stub", "GOOSE_MODE": "auto"}
+    )
+    os.environ.update({"OPENAI_HOST": url, "GOOSE_DISABLE_KEYRING": "1"})
+    stubbed = {
+        "npm": "@ai-sdk/openai-compatible",
+        "models": {"stub": {}},
+        "options": {"baseURL": f"{url}/v1", "apiKey": "x"},
+    }
+    clis.written(
+        home / ".config/opencode/opencode.json", json.dumps({"provider": {"stub": stubbed}, "model": "stub/stub"})
+    )
+    clis.written(home / ".qwen/settings.json", json.dumps({"security": {"auth": {"selectedType": "openai"}}}))
+    owned = ", ".join(f'"{home}/{folder}"' for folder in folders)
+    passed = ", ".join(f'"{variable}"' for variable in PASSED)
+    row = f'[executors.my-{name}]\ncommand = "{command}"\nfolders = [{owned}]\npass_env = [{passed}]\n'
+    clis.written(place / "config/quintet/settings.toml", row)
+
+
+def version(program: str) -> str:
+    """By the package that the program lies in."""
+    for folder in Path(program).resolve().parents:
+        if (folder / "package.json").is_file():
+            return str(json.loads((folder / "package.json").read_text("utf-8")).get("version", ""))
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())
