@@ -18,6 +18,7 @@ from quintet.domain.permission.opened_places import opened
 from quintet.domain.ports.ports import Finished
 from quintet.domain.settings.settings import SandboxSettings, Settings
 from tests.attacks.world import put
+from tests.tools.calling import Caller
 
 pytestmark = pytest.mark.system("bwrap")
 
@@ -74,6 +75,23 @@ def test_without_the_setting_a_failure_names_the_hidden_path_and_how_to_show_it(
     (cache, hook), _ = lines(repo, *commands[:2], show=("~/.cache/pre-commit", "~/venv"))
     assert (cache.output, cache.notes) == ("x", ())
     assert hook.output == "ran\n"
+
+
+def test_a_hook_that_does_not_say_where_it_looked_is_read_for_it(repo: Path, home: Path) -> None:
+    """As pre-commit's: its Python is gone, and so it says that pre-commit is not found."""
+    put(home / "venv/pyvenv.cfg", "")
+    put(home / "venv/bin/python", "")
+    hook = f"#!/bin/sh\nINSTALL_PYTHON={home}/venv/bin/python\necho '`pre-commit` not found.' >&2\nexit 1\n"
+    put(repo / ".git/hooks/pre-commit", hook, executable=True)
+    put(repo / "new.txt", "new\n")
+    put(home / ".gitconfig", "[user]\n\tname = A\n\temail = a@example.com\n")
+    tools = Caller(repo)
+    tools.ok("git_add", files=["new.txt"])
+    said = tools.fails("git_commit", message="x")
+    assert said.splitlines() == [
+        "`pre-commit` not found.",
+        'Hidden by the sandbox: ~/venv/bin/python. To show it, the user can set: sandbox.show = ["~/venv"]',
+    ]
 
 
 def test_nothing_is_said_of_places_that_hold_secrets_or_are_quintets_own(repo: Path, home: Path) -> None:

@@ -263,8 +263,8 @@ def user_paths() -> tuple[tuple[str, str], ...]:
 
 
 def user_config() -> tuple[tuple[str, str], ...]:
-    """Names and values of the user's own configuration, with what it includes."""
-    return _listed_of_user(_where())
+    """Names and values of the user's own configuration, with what it includes, as it is now."""
+    return _listed_of_user.__wrapped__(_where())
 
 
 def safe_folders() -> tuple[str, ...]:

@@ -134,8 +134,11 @@ class Bubblewrap(Containment):
     def hidden(self, launch: Launch, text: str) -> tuple[str, ...]:
         setup = self.setup
         own = (*setup.private, setup.scratch_parent)
-        contained = bool(launch.reports)  # not approved to run outside
-        return hidden_notes(launch.argv, text, launch.cwd, setup.root, own, setup.protection) if contained else ()
+        contained = launch.apart  # not approved to run outside
+        gits = tuple(one.git for one in launch.watched)
+        if not contained:
+            return ()
+        return hidden_notes(launch.argv, text, launch.cwd, setup.root, own, setup.protection, gits)
 
     def settle(self, launch: Launch) -> list[str]:
         fallen = self._laid.over(launch.covers)  # before anything is moved aside

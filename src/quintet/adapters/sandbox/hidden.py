@@ -7,25 +7,45 @@ Quintet's own, nothing is said: that would tell that they are there.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from quintet.adapters.git.git_folders import read_plain
 from quintet.adapters.sandbox.host_mounts import below, home
-from quintet.domain.permission.hidden_paths import MOST_TOLD, interpreters, note, shown_as, tried
+from quintet.domain.permission.hidden_paths import (
+    MOST_TOLD,
+    interpreters,
+    named_in,
+    note,
+    says_missing,
+    shown_as,
+    tried,
+)
 from quintet.domain.permission.judged_places import KERNEL
 from quintet.domain.permission.protected_paths import Protection
 
+HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-push", "post-checkout")
+MOST_SCRIPT = 16_384  # bytes of a hook
 MOST_BYTES = 512  # of a script that are read for its interpreter
 
 
 def hidden_notes(
-    argv: Sequence[str], text: str, cwd: str, root: str, own: Sequence[str], protection: Protection
+    argv: Sequence[str],
+    text: str,
+    cwd: str,
+    root: str,
+    own: Sequence[str],
+    protection: Protection,
+    gits: Sequence[str] = (),
 ) -> tuple[str, ...]:
-    """What to say of a program that bubblewrap started by `argv`, and that printed `text`; mostly nothing."""
-    if "/" not in text:
+    """What to say of a program that bubblewrap started by `argv`, and that printed `text`; mostly nothing.
+
+    `gits`: the git folders that it could write. What their hooks name counts as tried, where something was missing.
+    """
+    if not says_missing(text):
         return ()
     found: dict[str, str] = {}
     mounts = _mounts(argv)
-    for path in tried(text, cwd, home()):
+    for path in (*tried(text, cwd, home()), *_named_in_hooks(gits)):
         for one in (path, *_started_by(path, mounts)):
             secret = protection.is_secret(one) or any(below(one, place) for place in (*own, *KERNEL, root))
             if not secret and _stands(one) and not _visible(one, mounts):
@@ -33,6 +53,14 @@ def hidden_notes(
                 if not protection.is_secret(entry) and not below(home(), entry):
                     found.setdefault(shown_as(entry, home()), shown_as(one, home()))
     return tuple(note(path, entry) for entry, path in list(found.items())[:MOST_TOLD])
+
+
+def _named_in_hooks(gits: Sequence[str]) -> Iterator[str]:
+    """A hook that finds its program gone may not say where it looked for it: pre-commit's names its Python inside."""
+    for git in gits:
+        for name in HOOKS:
+            if script := read_plain(os.path.join(git, "hooks", name), MOST_SCRIPT):
+                yield from named_in(script.decode("utf-8", "replace"))
 
 
 def _mounts(argv: Sequence[str]) -> list[tuple[str, str]]:

@@ -21,15 +21,26 @@ _SIGNS = (
 )
 _WORD = r"[^\s'\"`:;,()<>\[\]|*?]"
 _PATH = regex(rf"(?<=['\"`])[^'\"`\n]*/[^'\"`\n]+(?=['\"`])|(?<![\w./~:-]){_WORD}*/{_WORD}+")
+_ABSOLUTE = regex(r"(?<![\w./~-])/[\w.@+/-]+")
 _SHEBANG = regex(r"#!\s*(/\S+)(?:\s+(/\S+))?")
+
+
+def says_missing(text: str) -> bool:
+    """Whether a program says that something is not there, or not allowed."""
+    low = text.lower()
+    return any(sign in low for sign in _SIGNS)
+
+
+def named_in(script: str) -> tuple[str, ...]:
+    """The absolute paths that a script names."""
+    return tuple(dict.fromkeys(posixpath.normpath(path) for path in _ABSOLUTE.findall(script)))[:MOST_PATHS]
 
 
 def tried(text: str, cwd: str, home: str) -> tuple[str, ...]:
     """Absolute paths that a failed program named as missing or closed, the last ones first; each once."""
     found: dict[str, None] = {}
     for line in reversed(text.splitlines()[-MOST_LINES:]):
-        low = line.lower()
-        if any(sign in low for sign in _SIGNS):
+        if says_missing(line):
             for path in _paths(line, cwd, home):
                 found.setdefault(path)
                 if len(found) >= MOST_PATHS:

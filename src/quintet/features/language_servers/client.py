@@ -239,9 +239,10 @@ class LanguageClient:
             listed = {place.path for place in places}
             return [path for path in held if inside(path, self._files.root) not in listed]
 
+        until = asyncio.get_running_loop().time() + self._patience.most
         places, loading = await self._stood_by(ask, lambda found: not missing(found), shown=True)
         if (short := missing(places)) and not loading and self._opening_helps is not False:
-            again = await self._with_open(short[:MOST_OPENED], ask, lambda found: not missing(found))
+            again = await self._with_open(short[:MOST_OPENED], ask, lambda found: not missing(found), until)
             self._opening_helps = len(again) > len(places)
             places = max(places, again, key=len)
         unlisted = (inside(path, self._files.root) or path for path in missing(places))
@@ -252,10 +253,11 @@ class LanguageClient:
         paths: Sequence[str],
         ask: Callable[[], Awaitable[list[SourcePlace]]],
         whole: Callable[[list[SourcePlace]], bool],
+        until: float,
     ) -> list[SourcePlace]:
         """The answer with these files open as well; none if that takes too long."""
         try:
-            async with asyncio.timeout(self._patience.most), self._opened(paths):
+            async with asyncio.timeout_at(until), self._opened(paths):
                 return (await self._stood_by(ask, whole, shown=True, afresh=True))[0]
         except TimeoutError:
             return []
@@ -325,7 +327,11 @@ class LanguageClient:
         doubtful = min(until, now() + patience.doubt)
         while True:
             settled = await self.loading.settled(patience.quiet, until)
-            again = await ask()
+            try:
+                async with asyncio.timeout_at(until + patience.doubt):
+                    again = await ask()
+            except TimeoutError:  # what it said before is better than nothing
+                return answer, self.loading.doing or "it takes long to answer"
             same, answer = again == answer, again
             if settled and same and (whole(answer) or now() >= doubtful):
                 self._warm = True
