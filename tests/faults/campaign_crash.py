@@ -1,6 +1,6 @@
 """Crash a scripted session at many moments, by kill -9 and by power cut, and check what is left.
 
-python tests/faults/campaign_crash.py [--kills 200] [--cuts 200] [--seed 1] [--jobs N]
+python tests/faults/campaign_crash.py [--kills 200] [--cuts 200] [--seed 1] [--jobs N] [--short]
 
 Each power cut is tried twice: with every write after the last sync lost, and with some of them on the disk, torn at
 sector bounds. Exit 1 when any promise was broken; the folder of such a case is kept.
@@ -33,13 +33,21 @@ def main() -> int:
     parser.add_argument("--cuts", type=int, default=200, metavar="N", help="moments to cut the power at (200)")
     parser.add_argument("--seed", type=int, default=1, help="of the moments (1)")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="at once (every core)")
+    parser.add_argument("--short", action="store_true", help="kill a shorter session, which is recovered sooner")
     wanted = parser.parse_args()
     began = time.monotonic()
     home = tempfile.mkdtemp(prefix="quintet-crash-")
     os.environ |= {"HOME": home, "XDG_STATE_HOME": f"{home}/state", "XDG_CONFIG_HOME": f"{home}/config"}
     with ProcessPoolExecutor(wanted.jobs, mp_context=get_context("spawn")) as pool:
         broken = _cuts(pool, wanted.cuts, random.Random(wanted.seed), f"{home}/cuts")
-        killed = _kills(pool, wanted.kills, wanted.jobs, random.Random(wanted.seed), f"{home}/kills")
+        killed = _kills(
+            pool,
+            wanted.kills,
+            wanted.jobs,
+            random.Random(wanted.seed),
+            f"{home}/kills",
+            "short" if wanted.short else "",
+        )
     broken += sum(bool(one.broken) for one in killed)
     alive, in_call = sum(one.alive for one in killed), sum(one.in_call for one in killed)
     if not broken:
@@ -69,17 +77,19 @@ def _cuts(pool: ProcessPoolExecutor, count: int, dice: random.Random, folder: st
     return sum(_judged(case, future.result()) for case, future in _as_they_end(futures, "power cuts"))
 
 
-def _kills(pool: ProcessPoolExecutor, count: int, jobs: int, dice: random.Random, folder: str) -> list[Killed]:
+def _kills(
+    pool: ProcessPoolExecutor, count: int, jobs: int, dice: random.Random, folder: str, length: str
+) -> list[Killed]:
     if not count:
         return []
-    left_alone = [pool.submit(kill, f"{folder}/whole-{job}", None) for job in range(jobs)]
+    left_alone = [pool.submit(kill, f"{folder}/whole-{job}", None, length) for job in range(jobs)]
     longest = max(future.result().seconds for future in left_alone)
     print(f"{jobs} at once and left alone, a session takes {longest:.2f} s")
     futures: dict[Future[Killed], Case] = {}
     for number in range(count):
         after = (number + dice.random()) / count * longest
         place = f"{folder}/{number}"
-        futures[pool.submit(kill, place, after)] = (f"kill -9 after {after:.3f} s", place)
+        futures[pool.submit(kill, place, after, length)] = (f"kill -9 after {after:.3f} s", place)
     killed = []
     for case, future in _as_they_end(futures, "kills"):
         killed.append(future.result())

@@ -58,8 +58,8 @@ def main() -> int:
 
 
 def _one(home: str, disk: str, name: str, free: int) -> tuple[list[str], bool, int]:
-    """A session with so many bytes for its state, 0 for all it wants: what is broken, whether it came to its end before
-    its time, and how many bytes the state took."""
+    """A short session with so many bytes for its state, 0 for all it wants: what is broken, whether it came to its end
+    before its time, and how many bytes the state took."""
     state = os.environ["XDG_STATE_HOME"] = os.path.join(disk, name)
     os.mkdir(state)
     ballast = os.path.join(disk, "ballast")
@@ -68,7 +68,7 @@ def _one(home: str, disk: str, name: str, free: int) -> tuple[list[str], bool, i
             room = os.statvfs(disk)
             os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize - free)
     project = make_project(os.path.join(home, name))
-    witness, _, early = killed(project, None)
+    witness, _, early = killed(project, None, "short")
     if free:
         os.unlink(ballast)
     room = os.statvfs(disk)

@@ -116,16 +116,16 @@ class Killed:
     broken: list[str]
 
 
-def kill(folder: str, after: float | None) -> Killed:
+def kill(folder: str, after: float | None, length: str = "") -> Killed:
     """Run the session in a process, kill it `after` seconds from its first sign of life, and recover."""
     project = make_project(os.path.join(folder, "project"))
-    witness, seconds, alive = killed(project, after)
+    witness, seconds, alive = killed(project, after, length)
     broken = recover(project, witness, os.path.join(folder, "copy"))
     return Killed(seconds, alive, bool(witness.running()), len(witness.acknowledged), broken)
 
 
-def killed(project: str, after: float | None) -> tuple[Witness, float, bool]:
-    with subprocess.Popen([sys.executable, VICTIM, project], stdout=subprocess.PIPE) as victim:
+def killed(project: str, after: float | None, length: str = "") -> tuple[Witness, float, bool]:
+    with subprocess.Popen([sys.executable, VICTIM, project, "", length], stdout=subprocess.PIPE) as victim:
         assert victim.stdout
         reports = bytearray(victim.stdout.readline())  # ready
         began = time.monotonic()

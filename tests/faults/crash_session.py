@@ -76,6 +76,7 @@ SCRIPT: tuple[str | tuple[str, ...], ...] = (
     "do m6+w5+g4",
     "do m7 w6",
 )
+SHORT = SCRIPT[:4]
 # What the same person says when a call has started, or a command has run.
 WHEN_STARTED = {
     "m1.1": "/model-mode deep after-current-tool",

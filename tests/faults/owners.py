@@ -26,6 +26,7 @@ from quintet.adapters.files.paths import locate
 PROGRAM = (sys.executable, "-m", "quintet")
 DIALS = ("--mode", "build", "--autonomous", "--permission-profile", "trusted")
 CODES = {0: "done", 130: "interrupted"}
+USUAL_SECONDS = 1.0  # for one input
 
 
 @dataclass
@@ -51,10 +52,15 @@ class Owners:
         self._over = threading.Event()
         self.outcome = Outcome()
         self.session = ""
+        self._pace = 1.0
 
     def run(self) -> Outcome:
+        began = time.monotonic()
         first = subprocess.run([*PROGRAM, "-p", "! true", *DIALS, "--output-format", "json"], **self._about())
         self.session = json.loads(first.stdout)["session"]
+        self._pace = max(
+            1.0, (time.monotonic() - began) / USUAL_SECONDS
+        )  # on a busy machine nobody would come to an end
         senders = [threading.Thread(target=self._send) for _ in range(self._senders)]
         trouble = threading.Thread(target=self._trouble)
         for thread in (*senders, trouble):
@@ -108,7 +114,7 @@ class Owners:
         return self._running.get(int(str(pid)))
 
     def _trouble(self) -> None:
-        while not self._over.wait(self._chance.uniform(0.2, 1.2)):
+        while not self._over.wait(self._chance.uniform(0.2, 1.2) * self._pace):
             with self._lock:  # a process of ours that is there: it is not waited for before it is let go here
                 owner = self._owner()
                 if owner is None or owner.poll() is not None:

@@ -31,6 +31,7 @@ from quintet.domain.turn.skipped import SkippedCall
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 from quintet.surfaces.terminal import ending_signals, on_signals
+from quintet.surfaces.transcript import how_far
 
 EXIT: dict[str, int] = {
     EndStatus.DONE: 0,
@@ -57,6 +58,7 @@ class Headless:
         self._diagnostics = Painter(forgiving(sys.stderr))
         self._without_repeats = RepeatFilter()
         self._check: p.DeliveryChecked | None = None  # the last
+        self._works: set[str] = set()  # long work that was said
         self._report = ""  # the file of the report that the turn left
         self._skipped: tuple[SkippedCall, ...] = ()
 
@@ -76,8 +78,11 @@ class Headless:
 
     async def _follow(self, submission: str, after: int | None) -> int:
         agent = InputFollower(self._session.state.runs.agent is not None)
-        followed = self._session.follow(submission, after=after)
+        followed = self._session.follow(submission, after=after, signals=True)
         async for item in followed:
+            if isinstance(item, p.Working) and self._format == "text" and item.what not in self._works:
+                self._works.add(item.what)
+                self._diagnostics.print([Line(how_far(item), "dim")])
             if not isinstance(item, p.Recorded):
                 continue
             if self._format == "stream-json":

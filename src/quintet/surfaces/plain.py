@@ -40,7 +40,7 @@ from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 from quintet.surfaces.streamed_markdown import GrowingRows, StreamedMarkdown
 from quintet.surfaces.terminal import forget_input, inputs_of, lines_of_input, on_signals
-from quintet.surfaces.transcript import TurnView
+from quintet.surfaces.transcript import TurnView, how_far
 
 PROMPT = "› "
 OWN_LINE = "  y yes · s in the sandbox · n no"
@@ -63,6 +63,7 @@ class PlainOutput:
         self._streamed: dict[str, int] = {}  # characters of each step's text that have been written
         self._line_open = False
         self._at_prompt = False
+        self._said_once: set[str] = set()
 
     def print(self, lines: list[Line]) -> None:
         if lines:
@@ -94,6 +95,15 @@ class PlainOutput:
             why = " ".join(visible(countdown.why).split())
             self.painter.write(f"\r  {why if len(why) <= room else why[: room - 1] + '…'}{again}")
             self._line_open = True
+
+    def work(self, working: p.Working) -> None:
+        """In one line, too; without a terminal, once."""
+        if self._prompts:
+            self.painter.write(f"\r  {how_far(working)} (Ctrl+C leaves it) ")
+            self._line_open = True
+        elif working.what not in self._said_once:
+            self._said_once.add(working.what)
+            sys.stderr.write(f"{how_far(working)}\n")
 
     def end_line(self) -> None:
         if self._rendered:
@@ -317,6 +327,8 @@ class Plain:
                 self._out.stream(item.step, item.text)
             elif isinstance(item, p.Countdown):
                 self._out.count_down(item)
+            elif isinstance(item, p.Working):
+                self._out.work(item)
 
     def _event(self, recorded: p.Recorded) -> None:
         event = recorded.event

@@ -37,6 +37,11 @@ class TurnView:
         return [] if self.step or same_words(finished.answer, self.said) else finished.answer.splitlines()
 
 
+def how_far(work: p.Working) -> str:
+    """Long work, and how much of it is done, where that is known."""
+    return f"{visible(work.what)}: {work.done:,} of {work.total:,}" if work.total else f"{visible(work.what)} …"
+
+
 def same_words(answer: str, said: str) -> bool:
     """Whether an answer is what a reply said; the space and the reasoning around it are no part of it."""
     return answer.strip() == without(said)

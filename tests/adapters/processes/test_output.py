@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from quintet.adapters.processes.output import WHOLE_BYTES, Output
+from quintet.adapters.processes.output import SHOWN_BYTES, WHOLE_BYTES, Output
 
 
 def test_the_file_that_keeps_the_whole_is_bounded_and_says_where_it_ends(tmp_path: Path) -> None:
@@ -17,3 +17,11 @@ def test_the_file_that_keeps_the_whole_is_bounded_and_says_where_it_ends(tmp_pat
     text = output.text()
     assert text.endswith("the end") and len(text) < 31_000
     assert f"the whole is in {whole}, its first {WHOLE_BYTES} bytes" in text
+
+
+def test_of_much_at_once_the_end_is_shown() -> None:
+    shown: list[str] = []
+    output = Output(30_000, shown.append)
+    output.add(b"y\n" * 30_000)
+    output.add(b"the end\n")
+    assert shown == ["y\n" * (SHOWN_BYTES // 2), "the end\n"]

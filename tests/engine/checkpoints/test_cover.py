@@ -47,7 +47,7 @@ class Desk:
         self.store._take = counted  # type: ignore[method-assign]
         settings = SimpleNamespace(checkpoints=SimpleNamespace(keep=200, enabled=enabled))
         core = SimpleNamespace(settings=settings, checkpoints=self.store, clock=self.clock)
-        journal = SimpleNamespace(post=lambda *events: self.events.extend(events))
+        journal = SimpleNamespace(post=lambda *events: self.events.extend(events), signal=lambda _: None)
         self.keeper = CheckpointKeeper(cast(Any, core), cast(Any, journal))
 
     async def call(self, line: str, paths: Sequence[str] | None, *, name: str = "", alone: bool = False) -> str:

@@ -70,6 +70,10 @@ class ShadowCheckpoints:
     def whole(self) -> bool:
         return self._shadow.there
 
+    @property
+    def progress(self) -> tuple[int, int]:
+        return self._shadow.progress
+
     async def snapshot(self, point: str, named: Sequence[str] = ()) -> Snapshot:
         def take() -> Snapshot:
             with self._shadow.locked() as lock:

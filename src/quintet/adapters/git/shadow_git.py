@@ -21,6 +21,7 @@ from quintet.adapters.files.temporary_folders import temporary
 from quintet.adapters.git.git_folders import git_folders, is_plain, read_plain
 from quintet.adapters.git.run_git import (
     SECONDS,
+    STOP,
     GitStopped,
     environment,
     git_output,
@@ -39,6 +40,8 @@ MOST_HIDDEN = 20_000
 LARGE_INDEX = 200_000  # bytes: some 2,000 files
 MOST_NAMED = 100  # paths on one command line
 MANY_FILES = 1_000
+FILES_A_LOOK = 500  # between two looks whether it is still wanted
+FILES_AT_ONCE = 10_000  # so that it can be said how far it is
 UPDATE_SECONDS = 300.0  # a first snapshot reads everything; it can be left at any moment
 MOST_FILES, MOST_BYTES = 300_000, 1_000_000_000  # that one snapshot takes in
 SMALLER = "open a smaller folder, or name what is not to be kept in .gitignore"
@@ -101,6 +104,7 @@ class ShadowGit:
         self.objects = os.path.join(folder, "objects")
         self.project = ProjectGit(root)
         self._index = os.path.join(folder, "index")
+        self.progress = 0, 0  # files that an update has taken in, of how many
         self._made = False
         self._ruled_anew = ""  # the tree since which an ignore file was changed
 
@@ -185,7 +189,13 @@ class ShadowGit:
             # Many go into one pack as they are read: a file each takes a hundred times the room.
             packed = ("-c", "core.bigFileThreshold=1") if len(names) >= MANY_FILES else ()
             words = (*packed, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
-            self.run(lock, *words, given=b"".join(name + b"\0" for name in names), seconds=UPDATE_SECONDS)
+            try:
+                for begin in range(0, len(names), FILES_AT_ONCE):
+                    self.progress = begin, len(names)
+                    some = names[begin : begin + FILES_AT_ONCE]
+                    self.run(lock, *words, given=b"".join(name + b"\0" for name in some), seconds=UPDATE_SECONDS)
+            finally:
+                self.progress = 0, 0
 
     def _check_budget(self, names: list[bytes]) -> None:
         """SnapshotTooLarge, before anything is added, if keeping these would fill the disk."""
@@ -194,7 +204,9 @@ class ShadowGit:
                 f"{len(names):,} files are new or changed, and {MOST_FILES:,} are the most; {SMALLER}"
             )
         size, root = 0, os.fsencode(self.root)
-        for name in names:
+        for number, name in enumerate(names):
+            if number % FILES_A_LOOK == 0:
+                STOP.get().check()
             with contextlib.suppress(OSError):
                 size += os.lstat(os.path.join(root, name)).st_size
         if size > MOST_BYTES:

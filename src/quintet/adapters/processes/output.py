@@ -15,6 +15,7 @@ _CHUNK = 65_536
 _PIPE_BYTES = 1_048_576  # a program that prints a lot is then not held up by us
 _LAST_WORDS = 4_000_000  # read after the end at most; a command that prints more than a pipe holds is not over
 WHOLE_BYTES = 100_000_000  # the most a kept file holds
+SHOWN_BYTES = 4_000  # of what is read at once; a program that prints without end is to leave room for an interrupt
 
 
 class Output:
@@ -45,7 +46,7 @@ class Output:
 
     def _take(self, data: bytes) -> None:
         if self._on_output:
-            self._on_output(data.decode("utf-8", "replace"))
+            self._on_output(data[-SHOWN_BYTES:].decode("utf-8", "replace"))
         if self._file is not None:
             self._keep(data)
         room = self._half - len(self._head)

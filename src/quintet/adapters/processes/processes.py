@@ -38,7 +38,7 @@ from quintet.domain.settings.hooks import HookEnd
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ", "VIRTUAL_ENV")
 PLAIN_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
 REAP_SECONDS = 1.0  # what was killed is gone in a moment
-GRACE_SECONDS = 0.7  # between the polite signal and the last one: an interrupt is over within a second
+GRACE_SECONDS = 0.5  # between the polite signal and the last one: an interrupt is over within a second
 MOST_HOOK_BYTES = 1_000_000  # of what a hook prints that is read
 NOT_STARTED = 127
 MOST_ERROR_BYTES = 30_000  # of what comes apart on stderr

@@ -21,7 +21,7 @@ from quintet.adapters.sandbox.kept_sandbox_init import INTERRUPT, KILL, MOST_BYT
 MOST_KEPT = 2
 MOST_SEEN = 4
 READY_SECONDS = 0.5
-GRACE_SECONDS = 0.7  # between the polite signal and the last one: an interrupt is over within a second
+GRACE_SECONDS = 0.5  # between the polite signal and the last one: an interrupt is over within a second
 
 
 class KeptSandboxes:

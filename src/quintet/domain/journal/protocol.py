@@ -250,7 +250,15 @@ class Countdown(Tagged, frozen=True, kw_only=True, gc=False):
     seconds: float
 
 
-Signal = TextDelta | ThinkingDelta | CallStreams | Progress | Countdown
+class Working(Tagged, frozen=True, kw_only=True, gc=False):
+    """How far long work is that comes before a call."""
+
+    what: str
+    done: int
+    total: int  # 0 while it is not known
+
+
+Signal = TextDelta | ThinkingDelta | CallStreams | Progress | Countdown | Working
 
 
 # ── JSON forms

@@ -245,6 +245,10 @@ class Checkpoints(Protocol):
     def whole(self) -> bool:
         """Whether snapshots can be taken; single files are kept in any case."""
 
+    @property
+    def progress(self) -> tuple[int, int]:
+        """How many files the snapshot that is being taken has kept, and of how many; zeros while that is not known."""
+
     async def snapshot(self, point: str, named: Sequence[str] = ()) -> Snapshot:
         """Keep every file that is not ignored, for a turn or a rewind; and what stands at the paths that are named."""
 

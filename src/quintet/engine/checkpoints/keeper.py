@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
@@ -17,7 +18,7 @@ from quintet.domain.base.errors import QuintetError, ToolFailed
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.journal.call_events import KeptForCall
 from quintet.domain.journal.file_changes import FileChange, names_folder, same, uncovers
-from quintet.domain.journal.protocol import CheckpointTaken, Event, FilesChanged, Noticed
+from quintet.domain.journal.protocol import CheckpointTaken, Event, FilesChanged, Noticed, Working
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.ports.ports import Checkpoints, Covered, Snapshot
 from quintet.engine.session.core import Core
@@ -29,7 +30,11 @@ NO_SNAPSHOT = "the project's files could not be kept, so /rewind can take back w
 NO_GIT = "git is not installed, so /rewind can take back what file tools change, and nothing that commands do"
 OFF = "checkpoints are off, so /rewind could bring nothing back"
 FAILED = "the project's files could not be kept in this session, so /rewind could bring nothing back"
+KEEPING = "keeping the project's files for /rewind"
+SHOWN_SECONDS = 0.7  # after which keeping files is shown, and how often
 FRESH_SECONDS = 1.0  # what was kept before is older than the call: somebody was asked, or the machine is slow
+
+T = TypeVar("T")
 
 
 class WouldBeLost(ToolFailed):
@@ -87,7 +92,9 @@ class CheckpointKeeper:
             return FAILED
         await self.settle()
         try:
-            found = await self._checkpoints.cover(turn, list(paths), alone=alone, named=named)
+            found = await self._shown(
+                self._checkpoints, self._checkpoints.cover(turn, list(paths), alone=alone, named=named)
+            )
         except QuintetError as error:
             return f"the project's files could not be kept ({error}), so /rewind could bring nothing back"
         if not found.reason:
@@ -174,7 +181,7 @@ class CheckpointKeeper:
             self._tell("NO_GIT", NO_GIT)
         elif not self._failed:
             try:
-                taken = await kept.snapshot(turn, named)
+                taken = await self._shown(kept, kept.snapshot(turn, named))
             except QuintetError as error:
                 self._failed = True
                 self._tell("CHECKPOINT", f"{NO_SNAPSHOT}: {error}")
@@ -182,6 +189,19 @@ class CheckpointKeeper:
                 self._new = True
                 return taken
         return None
+
+    async def _shown(self, kept: Checkpoints, keeping: Coroutine[Any, Any, T]) -> T:
+        """What comes of it; while it takes long, how far it is."""
+        task = asyncio.create_task(keeping)
+        try:
+            while not (await asyncio.wait({task}, timeout=SHOWN_SECONDS))[0]:
+                done, total = kept.progress
+                self._journal.signal(Working(what=KEEPING, done=done, total=total))
+            return task.result()
+        finally:
+            if not task.done():
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
 
     def _exactly(self, kept: Checkpoints, one: Prepared) -> list[str] | None:
         """The files the call writes, if its tool says exactly which; moving a folder moves more than is said."""

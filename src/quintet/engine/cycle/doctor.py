@@ -31,7 +31,7 @@ async def fix(look: Look, keeper: TaskKeeper, store: Store) -> list[str]:
             after, why = after_failure(task), f"process {claim.owner_pid} is gone"
             if _may_have_published(store, claim):
                 after, why = TaskStatus.BLOCKED, MAY_HAVE_PUBLISHED
-            task, _ = await keeper.move(task.id, after, why)
+            task, _ = await keeper.move(task.id, after, why, owner=claim.owner)
         done.append(f"released task {task.id}, which is {task.status}")
     return done + await keeper.mend(keeper.look().drifts)
 

@@ -332,7 +332,9 @@ class TaskKeeper:
         return done
 
     async def release(self, claim: Claim) -> None:
-        await self.store.release_task(claim.task, claim.owner)
+        """Not of a task that runs: the claim is what shows that it is left, and goes with its move, in one step."""
+        if self.find(claim.task).status is not S.RUNNING:
+            await self.store.release_task(claim.task, claim.owner)
 
     def stale_claims(self) -> list[Claim]:
         """The claims of processes that are gone."""

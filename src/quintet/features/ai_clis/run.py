@@ -2,7 +2,7 @@
 
 Every line is judged as it comes, so that what the stream said of its end is never lost; of what was not yet asked for
 at most 5,000 are held, and then the program waits. Silence, the time in all, and the end are ours: SIGINT to its whole
-group, 0.7 seconds, then every process of its tree is killed.
+group, half a second, then every process of its tree is killed.
 """
 
 from __future__ import annotations

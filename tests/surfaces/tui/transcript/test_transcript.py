@@ -163,6 +163,13 @@ def test_a_countdown_is_one_line_and_gone_with_the_next_word() -> None:
     assert told(*counts, p.TextDelta(step="s", text="back")) == ["  back"]
 
 
+def test_long_work_is_one_line_and_gone_when_it_is_over() -> None:
+    work = [p.Working(what="keeping files", done=done, total=total) for done, total in ((0, 0), (10_000, 30_000))]
+    assert told(work[0]) == ["  keeping files … · esc leaves it"]
+    assert told(*work) == ["  keeping files: 10,000 of 30,000 · esc leaves it"]
+    assert told(*work, p.TextDelta(step="s", text="back")) == ["  back"]
+
+
 def test_nothing_a_tool_prints_can_do_anything_to_the_terminal() -> None:
     evil = "\x1b]0;owned\x07\x1b[2J\x9b?1049l\u202e\u2028\r\nok"
     started = p.ToolStarted(call="c", turn="t", tool="bash", arguments='{"command": "\\u001b[31mx"}')

@@ -14,7 +14,7 @@ from quintet.domain.journal.describe import QUIET, Line, RepeatFilter, describe,
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn import reasoning
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.surfaces.transcript import TurnView
+from quintet.surfaces.transcript import TurnView, how_far
 from quintet.surfaces.tui.transcript.blocks import (
     AnswerBlock,
     Block,
@@ -76,8 +76,8 @@ class Transcript:
     # ── in
 
     def apply(self, item: p.Recorded | p.Signal) -> None:
-        if isinstance(item, p.Countdown):
-            self._count_down(item)
+        if isinstance(item, p.Countdown | p.Working):
+            self._wait(item)
             return
         self._end_countdown()
         if isinstance(item, p.Recorded):
@@ -300,8 +300,11 @@ class Transcript:
         if lines:
             self._add(LinesBlock(lines, indent))
 
-    def _count_down(self, signal: p.Countdown) -> None:
-        line = Line(f"{visible(signal.why)}: again in {signal.seconds:.0f} s · esc gives up", "warning")
+    def _wait(self, signal: p.Countdown | p.Working) -> None:
+        if isinstance(signal, p.Countdown):
+            line = Line(f"{visible(signal.why)}: again in {signal.seconds:.0f} s · esc gives up", "warning")
+        else:
+            line = Line(f"{how_far(signal)} · esc leaves it", "dim")
         if self._countdown is None:
             self._countdown = LinesBlock([line], "  ")
             self._add(self._countdown)
