@@ -192,7 +192,7 @@ class AcpAgent(Dialect):
 
     def _choose(self, session: dict[str, Any]) -> None:
         """What is asked of a new session: the model of the settings, and the mode that fits the walls."""
-        models, modes = Choice.of(session, "model"), Choice.of(session, "mode")
+        models, modes = SessionChoice.of(session, "model"), SessionChoice.of(session, "mode")
         self._model = models.current
         if name := self.start.assignment.model or self.start.settings.model:
             chosen = models.named(name)
@@ -204,8 +204,8 @@ class AcpAgent(Dialect):
             self._model = chosen
             self._before += models.request(MODEL, self._session, chosen)
         wanted = FREE_MODES if self.start.contained else () if self.start.writes else READING_MODES
-        if mode := next((mode for mode in wanted if mode in modes.values), ""):
-            self._before += modes.request(MODE, self._session, mode)
+        if fitting := next((name for name in wanted if name in modes.values), ""):
+            self._before += modes.request(MODE, self._session, fitting)
 
     def _next(self) -> None:
         if self._before:
@@ -294,7 +294,7 @@ class AcpAgent(Dialect):
         return {"outcome": "cancelled"}
 
 
-class Choice(Struct, frozen=True):
+class SessionChoice(Struct, frozen=True):
     """Something of its session that an agent lets a client choose, in the newer form of options or the older one."""
 
     field: str  # model or mode
@@ -303,7 +303,7 @@ class Choice(Struct, frozen=True):
     values: dict[str, str] = {}  # value → its name
 
     @classmethod
-    def of(cls, session: dict[str, Any], field: str) -> Choice:
+    def of(cls, session: dict[str, Any], field: str) -> SessionChoice:
         for option in _dicts(session.get("configOptions")):
             if option.get("category") == field and option.get("id"):
                 values = {str(one.get("value")): str(one.get("name") or "") for one in _dicts(option.get("options"))}
