@@ -12,7 +12,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import question
 from quintet.domain.permission.effects import Sandbox
 from quintet.domain.permission.question import OUTSIDE, UNCONTAINED
-from quintet.engine.session.why import why
+from quintet.engine.session.why import why_lines
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.surfaces.program import Program
@@ -43,13 +43,13 @@ def test_a_line_that_leaves_the_sandbox_says_so_everywhere(repo: Path, line: str
     asked, decided = said(repo, line, Sandbox.BWRAP)
     assert f"Access     {OUTSIDE}" in asked.detail
     assert any(OUTSIDE in shown.text for shown in question(asked))  # plain, and what follows a journal
-    assert any(OUTSIDE in shown for shown in why(decided)[0])
-    assert not any("network off" in shown for shown in (*asked.detail, *why(decided)[0]))
+    assert any(OUTSIDE in shown for shown in why_lines(decided)[0])
+    assert not any("network off" in shown for shown in (*asked.detail, *why_lines(decided)[0]))
 
 
 def test_without_a_sandbox_every_question_says_so(repo: Path) -> None:
     asked, decided = said(repo, "make test", Sandbox.NONE)
-    assert f"Access     {UNCONTAINED}" in asked.detail and any(UNCONTAINED in shown for shown in why(decided)[0])
+    assert f"Access     {UNCONTAINED}" in asked.detail and any(UNCONTAINED in shown for shown in why_lines(decided)[0])
 
 
 def test_in_a_partial_sandbox_it_says_what_is_open(repo: Path) -> None:

@@ -254,7 +254,8 @@ class ModelThread:
     def settings(self, *, timeout: float = 60, retries: int = 0, more: str = "") -> str:
         return (
             f'[models.m]\nbase_url = "{self.server.base_url}"\nmodel = "{MODEL}"\ntimeout = {timeout}\n{more}\n'
-            f'[routing]\nsmart = "m"\n[limits]\nretries = {retries}\n[tools]\npresentation = "flat"\n'
+            f'[routing]\nsmart = "m"\ndeep_effort = "high"\n'
+            f'[limits]\nretries = {retries}\n[tools]\npresentation = "flat"\n'
         )
 
     def close(self) -> None:

@@ -27,15 +27,13 @@ from quintet.domain.journal.turn_state import skipped_call
 from quintet.domain.turn.skipped import sentence
 from quintet.engine.reports.conversation_page import KINDS, as_html, as_markdown, exchanges
 from quintet.engine.session import queries
-from quintet.engine.session.why import decision_behind
-from quintet.engine.session.why import why as reasons_for
+from quintet.engine.session.why import BEHIND, decision_behind, why_lines
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import say, say_json
 from quintet.surfaces.transcript import transcript
 
 TITLE = 40
 INDENT = "    "
-BEHIND = ("call_decided", "question_asked")  # what an event may follow from
 
 
 def show(arguments: Namespace) -> int:
@@ -109,7 +107,7 @@ def why(arguments: Namespace) -> int:
         session, recorded = rows.event(arguments.event)
         before = rows.read(session, 0, recorded.seq - 1, BEHIND)
     recorded = decision_behind(recorded.event, before) or recorded
-    lines, answer = reasons_for(recorded)
+    lines, answer = why_lines(recorded)
     if arguments.json:
         say_json(answer)
     else:

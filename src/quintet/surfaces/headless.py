@@ -21,6 +21,7 @@ from quintet.domain.agents.contract_results import InputFollower
 from quintet.domain.agents.run import RUN_ERROR_CODES
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
+from quintet.domain.input.shell_form import in_shell_form
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe
@@ -178,7 +179,9 @@ class Headless:
                 self._diagnostics.print(describe(recorded))
             case p.CycleBegan() | p.CycleMoved() | p.PlanMade() | p.PlanAccepted() | p.TaskVerified() | p.TaskMoved():
                 self._diagnostics.print(describe(recorded))
-            case p.CycleStopped() | p.ExecutorSaid(reasoning=False) | p.ExecutorActed() | p.ExecutorEnded():
+            case p.CycleStopped():
+                self._diagnostics.print(self._for_shell(describe(recorded)))
+            case p.ExecutorSaid(reasoning=False) | p.ExecutorActed() | p.ExecutorEnded():
                 self._diagnostics.print(describe(recorded))
             case p.TurnFinished(delivery=DeliveryState.NEEDS_WORK) as finished if finished.cycle:
                 said = [Line(f"  {visible(line)}", "dim") for line in finished.answer.splitlines()]
@@ -189,7 +192,12 @@ class Headless:
                 lines = describe(recorded)
                 if finished.error and lines:
                     lines[0] = Line(f"{lines[0].text} ({finished.error.code})", lines[0].role)
-                self._diagnostics.print(lines)
+                self._diagnostics.print(self._for_shell(lines))
+
+    def _for_shell(self, lines: list[Line]) -> list[Line]:
+        """What to do next, as who reads this can do it."""
+        names = [one.name for one in self._session.commands]
+        return [Line(in_shell_form(line.text, names, self._session.id), line.role) for line in lines]
 
     def _say(self, text: str) -> None:
         """Write an answer: to a terminal only what is safe there, to a pipe the text as it is."""

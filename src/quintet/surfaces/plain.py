@@ -368,6 +368,9 @@ class Plain:
                 if turn.shows(event):
                     self._out.end_stream(event.step, event.text)
                 return
+            case p.ExecutorSaid(reasoning=False):
+                self._out.end_stream(f"said-{recorded.seq}", event.text)
+                return
             case p.QuestionAsked():
                 self._question = event
                 if self._own_line:  # an answer to this question must not be taken for one about the line

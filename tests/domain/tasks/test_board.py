@@ -45,7 +45,7 @@ def test_s3_9_1_the_board_has_every_kind_of_background_work() -> None:
     view = board(UNDER_WAY, "q5-here", costs=(CostLine("session", 0.42, 5.0),), checkpoint="14:03")
     assert board_lines(view) == [
         "?  Run: git push?     session q5-there waits for an answer",
-        "▶  task-001 parse it  running · process 4711 · $0.25 of 1.00",
+        "▶  task-001 parse it  running · process 4711 · $0.25 of $1.00",
         "✗  task-003 ship it   blocked: which version? · retry 1 of 3",
         "   task-002 test it   after task-001",
         "$  shell 1            npm run dev",
@@ -53,7 +53,7 @@ def test_s3_9_1_the_board_has_every_kind_of_background_work() -> None:
         "○  rename it          interrupted, can be resumed · 2026-01-01 09:00 · q5-old",
         "",
         "tasks       1 running · 1 blocked · 1 todo",
-        "cost        session $0.42 of 5.00 · project $2.50",
+        "cost        session $0.42 of $5.00 · project $2.50",
         "checkpoint  14:03",
         "next        verification of task-001",
     ]

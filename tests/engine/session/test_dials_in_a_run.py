@@ -245,3 +245,27 @@ def test_s3_7_3_each_axis_and_scope_lands_where_it_says_at_every_moment(
         assert names[len(names) - 1 - names[::-1].index("DialsTurned") - 1] == "TurnFinished"
     else:
         assert len(turned) == 1 and getattr(driver.axes, field) == wanted
+
+
+@pytest.mark.parametrize(("more", "asked"), [({}, 0), ({"routing.deep_effort": "high"}, 1)])
+def test_deep_is_not_asked_for_where_it_is_the_same_model(repo: Path, more: dict[str, str], asked: int) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.command("/mode review")
+        await driver.command("/cost")
+        assert len(driver.session.state.questions) == asked
+
+    model = {"models.one.base_url": "http://127.0.0.1:9/v1", "models.one.model": "one", "routing.smart": "one"}
+    drive(repo, script, person=True, settings={**model, **more})
+
+
+def test_a_review_that_begins_closes_the_question_for_deep(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.command("/mode review")
+        asked = await driver.until_type(p.QuestionAsked)
+        await driver.session.say("review it")
+        closed = await driver.until_type(p.QuestionAnswered)
+        assert closed.question == asked.question and closed.by == "the review began"
+        await driver.until_type(p.TurnFinished)
+        assert not driver.session.state.questions
+
+    drive(repo, script, ScriptedModel(["Nothing to say."]), person=True)

@@ -20,6 +20,7 @@ from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.protection_notices import PUT_RIGHT
 from quintet.domain.permission.question import split_detail
 from quintet.domain.tasks.executors import STARTING
+from quintet.domain.tasks.task import TaskStatus
 from quintet.domain.turn import delivery
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.skipped import SkippedCall, held_up, sentence
@@ -175,7 +176,8 @@ def turned(event: p.DialsTurned) -> str:
 
 
 def task_moved(event: p.TaskMoved) -> str:
-    return f"task {event.task}  {event.before} → {event.after}  {event.title}"
+    why = f": {event.reason}" if event.after in (TaskStatus.BLOCKED, TaskStatus.FAILED) and event.reason else ""
+    return f"task {event.task}  {event.before} → {event.after}  {event.title}{why}"
 
 
 def compacted(event: p.HistoryCompacted) -> str:

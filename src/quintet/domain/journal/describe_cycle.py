@@ -39,6 +39,8 @@ def words(event: object) -> Words:
             return [(f"retry    {event.title}, {event.reason}", "warning")]
         case TaskMoved(after=TaskStatus.FAILED):
             return [(f"given up {event.title}, {event.reason}", "error")]
+        case TaskMoved(after=TaskStatus.BLOCKED):
+            return [(f"blocked  {event.title}, {event.reason}", "warning")]
         case c.CycleStopped():
             role = _STATUS_ROLES.get(event.status, "warning")
             return [(line, role) for line in stopped(event).split("\n")]

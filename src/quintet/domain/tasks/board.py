@@ -208,7 +208,7 @@ def _task(task: Task, under_way: UnderWay, waits_for: Sequence[str]) -> BoardEnt
     if task.retries:
         about.append(f"retry {task.retries} of {task.max_retries}")
     if task.cost_spent:
-        about.append(f"${task.cost_spent:.2f}" + (f" of {task.cost_budget:.2f}" if task.cost_budget else ""))
+        about.append(f"${task.cost_spent:.2f}" + (f" of ${task.cost_budget:.2f}" if task.cost_budget else ""))
     if task.status in AT_WORK and task.text.intent:
         about.append(", ".join(map(str, task.text.intent)))
     return BoardEntry(BoardKind.TASK, task.id, mark, f"{task.id} {task.title}", " · ".join(about), role)
@@ -245,8 +245,8 @@ def last_lines(printed: str, most: int) -> list[str]:
 
 
 def cost_words(costs: Sequence[CostLine]) -> str:
-    """What was spent, and may be: session $0.42 of 5.00 · project $2.31."""
-    return " · ".join(f"{one.of} ${one.cost:.2f}" + (f" of {one.most:.2f}" if one.most else "") for one in costs)
+    """What was spent, and may be: session $0.42 of $5.00 · project $2.31."""
+    return " · ".join(f"{one.of} ${one.cost:.2f}" + (f" of ${one.most:.2f}" if one.most else "") for one in costs)
 
 
 def board_lines(view: BoardView, room: int = 0) -> list[str]:

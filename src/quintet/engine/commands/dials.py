@@ -23,6 +23,7 @@ from quintet.domain.journal.protocol import (
     QuestionAnswered,
     QuestionAsked,
     TransitionPending,
+    TurnStarted,
 )
 from quintet.domain.journal.state import SessionState
 from quintet.domain.settings.screen import THEMES
@@ -34,6 +35,7 @@ from quintet.engine.session.questions import Follow, QuestionAbout, Questions
 
 ABOUT_DEEP = "Review is best at model mode deep"
 DEEP = "d"
+OFFLINE = "builtin"  # the offline rules know nothing of a mode
 
 
 def axis_command(word: str) -> Handler:
@@ -77,11 +79,12 @@ def turn_dials(context: CommandContext, change: AxesChange, scope: Scope, reason
     outcome = CommandOutcome(badge.full(event.after), [event], data={"axes": to_builtins(event.after)})
     if event.after == event.before:
         outcome.text += "   (as it was)"
-    if _wants_deep(event) and context.core.person:
+    wants = _wants_deep(context.core, state, event)
+    if wants and context.core.person:
         asked, follow = _deep(context.core, state, event, lambda: context.activity)
         outcome.events.append(asked)
         context.questions.follow(asked, QuestionAbout.DEEP_MODEL, follow)
-    elif _wants_deep(event):
+    elif wants:
         outcome.text += f"\n{_unasked(event)}"
     if event.after.work_mode is not WorkMode.REVIEW or event.after.model_mode is ModelMode.DEEP:
         outcome.events += context.questions.withdrawn(QuestionAbout.DEEP_MODEL, "the dial was turned on")
@@ -89,7 +92,10 @@ def turn_dials(context: CommandContext, change: AxesChange, scope: Scope, reason
 
 
 class LateReview:
-    """Asks what a command asks at once, when review lands later than the command that turned the dial."""
+    """Asks what a command asks at once, when review lands later than the command that turned the dial.
+
+    A review that begins before it is answered has decided: the question is closed.
+    """
 
     def __init__(self, core: Core, journal: Journal, questions: Questions, activity: Callable[[], Activity]) -> None:
         self._core = core
@@ -99,12 +105,14 @@ class LateReview:
         self._pending = {transition.id for transition in journal.state.dials.pending}
 
     def on_event(self, event: Event) -> None:
+        if isinstance(event, TurnStarted) and self._journal.state.axes.work_mode is WorkMode.REVIEW:
+            self._journal.post(*self._questions.withdrawn(QuestionAbout.DEEP_MODEL, "the review began"))
         if isinstance(event, TransitionPending):
             self._pending.add(event.transition)
         if not (isinstance(event, DialsTurned) and event.transition in self._pending):
             return
         self._pending.discard(event.transition)
-        if not _wants_deep(event):
+        if not _wants_deep(self._core, self._journal.state, event):
             return
         if not self._core.person:
             self._journal.post(Noticed(level="info", code="REVIEW_MODEL", text=_unasked(event)))
@@ -114,10 +122,15 @@ class LateReview:
         self._journal.post(asked)
 
 
-def _wants_deep(event: DialsTurned) -> bool:
-    """Whether review was entered without the reasoning model that it wants."""
+def _wants_deep(core: Core, state: SessionState, event: DialsTurned) -> bool:
+    """Whether review was entered without the reasoning model that it wants, and there is another one."""
     entered = event.after.work_mode is WorkMode.REVIEW and event.before.work_mode is not WorkMode.REVIEW
-    return entered and event.after.model_mode is not ModelMode.DEEP
+    if not entered or event.after.model_mode is ModelMode.DEEP:
+        return False
+    routing, named = core.settings.routing, state.dials.model
+    uses = (event.after.model_mode, ModelMode.DEEP)
+    now, deep = ((routing.model(use, named), routing.effort(use)) for use in uses)
+    return now != deep or now[0] == OFFLINE
 
 
 def _unasked(event: DialsTurned) -> str:

@@ -223,6 +223,7 @@ TABLE: tuple[SlashCommand, ...] = (
         "what this session changed, its last turn, or all since before turn N",
         _later("diff:diff"),
     ),
+    SlashCommand("why", "/why [N]", "why a call was decided so: the last one, or by its number", _later("why:why")),
     SlashCommand(
         "fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork
     ),

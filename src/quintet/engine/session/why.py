@@ -21,6 +21,7 @@ from quintet.domain.journal.protocol import (
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.question import access
 
+BEHIND = ("call_decided", "question_asked")  # types of events that an event may follow from
 _RUN_LINES = ("bash", "write_to_shell")  # of what is on record without words for its access
 
 
@@ -46,7 +47,7 @@ def _newest(before: Sequence[Recorded], wanted: Callable[[CallDecided], bool]) -
     return next((one for one in reversed(before) if isinstance(one.event, CallDecided) and wanted(one.event)), None)
 
 
-def why(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
+def why_lines(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
     """What stands behind an event: rule, axes and grant of a decision; actor and reason of a transition."""
     match recorded.event:
         case CallDecided() as e:

@@ -90,6 +90,7 @@ class KeyedUi(App[int]):
     CSS = """
     .rule { height: 1; color: $foreground 30%; }
     Screen.-asked #above-prompt { display: none; }
+    Input > .input--placeholder { color: $text-muted; }
     """
     ENABLE_COMMAND_PALETTE = False  # we have our own
     # Slash commands that, given alone, open something here; each is the name of an action.
@@ -198,6 +199,7 @@ class KeyedUi(App[int]):
         axes = self.state.axes if self.state.session or not self.session else self.session.state.axes
         value = value or self.dial_presses.next_value(axes, word)
         if submission := await self.submit(p.Say(text=f"/{word} {value}")):
+            self.transcript.pressed.add(submission)
             self.dial_presses.pressed(axes, word, value, submission)
 
     # ── what keys do
@@ -312,7 +314,7 @@ class KeyedUi(App[int]):
         most = self.context.settings.limits.max_cost
         if not self.state.spent.cost and not most:
             return ""
-        return f"${self.state.spent.cost:.2f}" + (f" / {most:.2f}" if most else "")
+        return f"${self.state.spent.cost:.2f}" + (f" of ${most:.2f}" if most else "")
 
     def do_settings(self) -> None:
         self.run_worker(self.dialogs.settings())

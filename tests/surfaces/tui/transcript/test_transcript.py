@@ -469,3 +469,23 @@ def test_a_call_that_is_being_written_shows_its_tool_and_what_it_is_about() -> N
     assert told(begun, known, whole, started) == ["  ▸ Write docs/a.md  running"]
     assert told(begun, p.TurnFinished(turn="t", status="interrupted")) == ["  interrupted"]
     assert told(p.CallStreams(step="s", place=0, tool="menu_enter", about="")) == []
+
+
+def test_a_typed_dial_stands_above_its_transition_and_a_pressed_one_is_the_transition_alone(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("/mode build")
+        await person.rests()
+        lines = [line.strip() for line in person.transcript if line.strip()]
+        at = lines.index("› /mode build")
+        assert "chat → build" in lines[at + 1]
+        await person.press("f6")
+        await person.sees("smart → deep")
+        await person.rests()
+        assert not any("› /model-mode" in line for line in person.transcript)
+
+    watch(repo, script)
+
+
+def test_what_a_planner_says_is_read_as_markdown() -> None:
+    rows = told(p.ExecutorSaid(call="c", text="## The plan\n\n1. **First** do `this`"))
+    assert [row.strip() for row in rows if row.strip()] == ["The plan", "1. First do this"]

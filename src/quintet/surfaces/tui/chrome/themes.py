@@ -14,7 +14,7 @@ from textual.theme import Theme
 AUTO = "auto"
 
 _ANSI = {
-    "primary": "ansi_blue",
+    "primary": "ansi_bright_blue",
     "secondary": "ansi_cyan",
     "warning": "ansi_yellow",
     "error": "ansi_red",
@@ -137,8 +137,8 @@ _COLOURS: dict[str, dict[str, str]] = {
         "success": "green",
         "warning": "yellow",
         "error": "red",
-        "info": "blue",
-        "heading": "bold blue",
+        "info": "bright_blue",
+        "heading": "bold bright_blue",
         "code": "default",
         "code_inline": "yellow",
         "match": "reverse",

@@ -59,6 +59,7 @@ class Transcript:
         self._turn = TurnView()
         self._without_repeats = RepeatFilter()
         self.answer = ""  # the newest whole answer, to be copied
+        self.pressed: set[str] = set()  # inputs that a key made: the dial that it turned says all
 
     def take_changed(self) -> int | None:
         """The first block that is new or changed since the last call."""
@@ -139,6 +140,8 @@ class Transcript:
             case p.RunStarted():
                 self._describe(recorded)
                 self._began = [self.blocks[-1]]
+            case p.ExecutorSaid(reasoning=False):
+                self._add(AnswerBlock(event.text))
             case p.ModelReplied():
                 self._replied(event)
             case p.ToolStarted() if event.tool not in QUIET:
@@ -250,7 +253,8 @@ class Transcript:
 
     def _command_ran(self, recorded: p.Recorded, event: p.CommandRan) -> None:
         lines = describe(recorded)
-        if lines and (event.line.startswith("/") or "event" in event.data):  # a command, or an agent's
+        typed = event.line.startswith("/") and event.submission not in self.pressed
+        if (lines or (typed and self._of_command)) and (typed or "event" in event.data):  # a command, or an agent's
             self._ran = event.submission
             self._add_above(PromptBlock(event.line, "dim"), self._of_command)
         self._of_command = []
