@@ -418,3 +418,14 @@ def test_settings_show_the_dials_that_a_new_session_has(repo: Path) -> None:
         assert picker(person).query_one("#value", Input).value == ""
 
     look(repo, script, size=(110, 30))
+
+
+def test_what_is_explained_below_a_list_is_in_sight_in_it(repo: Path) -> None:
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text('[display]\ntheme = "light"\n')
+
+    async def script(person: Person) -> None:
+        await opened(person, "ctrl+s")
+        await person.sees("of the terminal UI: auto", "• display.theme")
+
+    look(repo, script, size=(80, 24))

@@ -164,6 +164,7 @@ class Picker(ModalScreen[Picked | None]):
         )
         at = next((index for index, row in enumerate(self._shown) if row.id == highlight), 0)
         found.highlighted = at if self._shown else None
+        found.call_after_refresh(found.scroll_to_highlight)  # before it is laid out there is nothing to scroll
         empty = self.query_one(".empty", Static)
         empty.display = not self._shown
         empty.update(self.nothing if not self._rows else "nothing matches")

@@ -62,7 +62,7 @@ class SettingsPicker(Picker):
         if one.source == self._book.path:
             lines.append("set by your own file")
         elif one.source == "default":
-            lines.append("as it is by default")
+            lines.append(f"as it is by default: {one.value}" if one.value else "as it is by default")
         else:
             lines.append(f"set by {one.source}, which wins over your own file")
         return "\n".join(lines)
