@@ -192,7 +192,7 @@ class AcpAgent(Dialect):
 
     def _choose(self, session: dict[str, Any]) -> None:
         """What is asked of a new session: the model of the settings, and the mode that fits the walls."""
-        models, modes = SessionChoice.of(session, "model"), SessionChoice.of(session, "mode")
+        models, modes = AcpOption.of(session, "model"), AcpOption.of(session, "mode")
         self._model = models.current
         if name := self.start.assignment.model or self.start.settings.model:
             chosen = models.named(name)
@@ -294,7 +294,7 @@ class AcpAgent(Dialect):
         return {"outcome": "cancelled"}
 
 
-class SessionChoice(Struct, frozen=True):
+class AcpOption(Struct, frozen=True):
     """Something of its session that an agent lets a client choose, in the newer form of options or the older one."""
 
     field: str  # model or mode
@@ -303,7 +303,7 @@ class SessionChoice(Struct, frozen=True):
     values: dict[str, str] = {}  # value → its name
 
     @classmethod
-    def of(cls, session: dict[str, Any], field: str) -> SessionChoice:
+    def of(cls, session: dict[str, Any], field: str) -> AcpOption:
         for option in _dicts(session.get("configOptions")):
             if option.get("category") == field and option.get("id"):
                 values = {str(one.get("value")): str(one.get("name") or "") for one in _dicts(option.get("options"))}
