@@ -86,7 +86,7 @@ async def _journal(folder: str) -> AsyncIterator[Journal]:
     """A new session's journal over a store of its own."""
     store, clock = SqliteStore(os.path.join(folder, "state.db")), SystemClock()
     opened = SessionOpened(session=SESSION, project=folder, axes=INTERACTIVE, program="bench")
-    lease = Lease(SESSION, "bench", os.getpid(), "gone", clock.epoch() + 86_400)
+    lease = Lease(SESSION, "bench", os.getpid(), "gone", clock.epoch() + 86_400, 1)
     now = clock.now()
     row = SessionRow(SESSION, now, now, "", 0, "", b"{}", "", 0, "", 0.0)
     await store.create(row, Batch(lease, [("session_opened", encode(opened))], now, b"{}"))

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from quintet.domain.edits.file_diff import FileDiff, file_diff
+from quintet.tools.files import MOST_SHOWN
 from tests.tools.calling import Caller
 
 
@@ -35,6 +36,21 @@ def test_a_part_of_a_file_says_how_to_go_on(tools: Caller) -> None:
     (tools.root / "many.txt").write_text("".join(f"line {n}\n" for n in range(1, 11)))
     shown = tools.ok("Read", file_path="many.txt", offset=3, limit=2)
     assert shown == "3\tline 3\n4\tline 4\n(6 more lines; continue with offset=5)"
+
+
+def test_what_is_shown_at_once_is_bounded_and_says_how_to_go_on(tools: Caller) -> None:
+    (tools.root / "wide.txt").write_text("".join("x" * 1900 + "\n" for _ in range(1500)))
+    shown = tools.ok("Read", file_path="wide.txt")
+    assert len(shown) < MOST_SHOWN + 100
+    told = shown.count("\t")
+    assert shown.endswith(f"({1500 - told} more lines; continue with offset={told + 1})")
+    assert tools.ok("Read", file_path="wide.txt", offset=1500) == "1500\t" + "x" * 1900
+
+
+def test_a_large_file_is_read_off_the_loop(tools: Caller) -> None:
+    """The watchdog of the tests sees what holds the loop up."""
+    (tools.root / "large.txt").write_text("a line of a long log\n" * 2_000_000)
+    assert tools.ok("Read", file_path="large.txt", offset=2_000_000) == "2000000\ta line of a long log"
 
 
 def test_an_absolute_path_inside_the_project_is_the_same_file(tools: Caller) -> None:

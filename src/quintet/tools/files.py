@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import os
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 from msgspec import structs
@@ -25,10 +26,12 @@ from quintet.tools.images import IMAGE_BYTES, SHOWN, holds_secret, kept_image, m
 
 MOST_LINES = 2000
 MOST_COLUMNS = 2000
+MOST_SHOWN = 200_000  # characters of one reading
 BINARY_PROBE = 8192
 MOST_ENTRIES = 1000
 MOST_DIFF = 4000  # characters of a diff that the model is told
 SMALL_FILE = 20_000  # bytes; what is larger is not compared on the loop
+LARGE_FILE = 500_000  # bytes; what is larger is not read through on the loop
 
 
 def _reads(arguments: dict[str, Any]) -> Touch:
@@ -56,26 +59,38 @@ async def Read(bench: Workbench, file_path: str, offset: int = 1, limit: int = M
     :limit: how many lines to show
     """
     data = bench.files.read(file_path)
+    small = len(data) <= LARGE_FILE
     if (relative := inside(file_path, bench.root)) is not None:
-        bench.seen[relative] = _hash(data)
+        bench.seen[relative] = _hash(data) if small else await asyncio.to_thread(_hash, data)
     if kind := media_type(data) or other_image(data):
         return _shown(bench, file_path, kind, data)
     if b"\0" in data[:BINARY_PROBE]:
         return ToolResult(f"{file_path}: a binary file of {len(data)} bytes")
+    if small:
+        return _part(file_path, data, max(offset, 1), max(limit, 1))
+    return await asyncio.to_thread(_part, file_path, data, max(offset, 1), max(limit, 1))
+
+
+def _part(file_path: str, data: bytes, first: int, limit: int) -> ToolResult:
+    """Some lines of a file, numbered, as many as fit in what a model is told at once."""
     lines = _decoded(data).split("\n")
     if lines and lines[-1] == "":
         lines.pop()
-    first = max(offset, 1)
-    shown = lines[first - 1 : first - 1 + max(limit, 1)]
-    text = "\n".join(f"{number}\t{_cut(line)}" for number, line in enumerate(shown, first))
-    last = first + len(shown) - 1
     if not lines:
         return ToolResult("(an empty file)", summary="empty")
     if first > len(lines):
         return ToolResult(f"{file_path}: it ends with line {len(lines)}; there is no line {first}", summary="0 lines")
+    shown, room = [], MOST_SHOWN
+    for number, line in enumerate(islice(lines, first - 1, first - 1 + limit), first):
+        text = f"{number}\t{_cut(line)}"
+        room -= len(text) + 1
+        if room < 0:
+            break
+        shown.append(text)
+    last = first + len(shown) - 1
     if last < len(lines):
-        text += f"\n({len(lines) - last} more lines; continue with offset={last + 1})"
-    return ToolResult(text, summary=counted(len(shown), "line"))
+        shown.append(f"({len(lines) - last} more lines; continue with offset={last + 1})")
+    return ToolResult("\n".join(shown), summary=counted(last - first + 1, "line"))
 
 
 def _shown(bench: Workbench, file_path: str, kind: str, data: bytes) -> ToolResult:

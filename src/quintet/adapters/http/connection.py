@@ -19,6 +19,7 @@ CONNECT_SECONDS = 10.0  # name lookup, TCP, proxy and TLS together
 KEEP_SECONDS = 60.0  # routers forget silent connections, and a forgotten one would cost a whole idle timeout
 HEADER_BYTES = 32_768
 _CHUNK = 65_536
+AT_ONCE = 50  # pieces of an answer, however small and ready, before others on the loop have their turn
 _KEPT = "/%:@!$&'()*+,;=~?"  # what needs no quoting
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -127,6 +128,7 @@ class Connection:
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=HEADER_BYTES)
         self.answered = False  # a byte of the answer has come
         self._has_head = False
+        self._events = 0
         self._parked_at: float | None = None
 
     async def ask(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> h11.Response:
@@ -153,6 +155,9 @@ class Connection:
 
     async def event(self) -> h11.Event:
         """The next piece of the answer: its head, data, or the end."""
+        self._events += 1
+        if self._events % AT_ONCE == 0:
+            await asyncio.sleep(0)
         while True:
             event = self._http.next_event()
             if event is h11.NEED_DATA:

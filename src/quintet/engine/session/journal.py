@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
+from quintet.domain.base.errors import StoreError
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.journal.protocol import (
     Event,
@@ -27,6 +28,7 @@ from quintet.domain.ports.ports import Batch, Clock, Lease, Store
 from quintet.engine.session.feed import Feed
 
 TITLE_LENGTH = 80
+MOST_EVENT = 16_000_000  # bytes
 
 
 class Journal:
@@ -75,10 +77,13 @@ class Journal:
     def _clean(self, event: Event) -> tuple[Event, bytes]:
         """An event without secrets, and its JSON. What comes in is clean already; here nothing gets past."""
         data = encode(event)
-        if not self._redactor.in_json(data):
-            return event, data
-        event = self._redactor.clean(event)
-        return event, encode(event)
+        if self._redactor.in_json(data):
+            event = self._redactor.clean(event)
+            data = encode(event)
+        if len(data) > MOST_EVENT:
+            kind = type(event).__struct_config__.tag
+            raise StoreError(f"{kind}: {len(data):,} bytes are too many for an event; {MOST_EVENT:,} can be recorded")
+        return event, data
 
     def signal(self, signal: Signal) -> None:
         signal = self._redactor.clean(signal)

@@ -32,7 +32,7 @@ from quintet.domain.turn import swe_phases
 from quintet.domain.turn.messages import ToolCall, ToolSchema
 from quintet.domain.turn.stage_policy import CallContext, Menu, Stage, StagePlan
 from quintet.domain.turn.tool_menu import FINISH_STEP, REQUEST_TOOLS, MenuManager, Presentation, toolsets_of, with_own
-from quintet.domain.turn.tool_spec import CallReply, CallStatus, ToolResult, ToolSpec, Touch, with_criteria
+from quintet.domain.turn.tool_spec import CallReply, CallStatus, ToolResult, ToolSpec, Touch, bounded, with_criteria
 from quintet.engine.turn.near_files import near_files
 from quintet.engine.turn.paused_calls import PausedCalls
 
@@ -168,7 +168,7 @@ class ToolAccess:
         try:
             result = await spec.run(structs.replace(self._bench, **of_call), **arguments)
             # File names and contents may hold bytes that are no text; what is journalled and sent has to be.
-            return structs.replace(result, content=result.content.encode("utf-8", "replace").decode())
+            return structs.replace(result, content=bounded(result.content).encode("utf-8", "replace").decode())
         except QuintetError as error:
             return refused(str(error))
         except OSError as error:

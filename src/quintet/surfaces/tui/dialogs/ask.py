@@ -19,12 +19,13 @@ from collections.abc import Sequence
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from quintet.domain.journal.protocol import Choice
 from quintet.domain.permission.trusted_content import shares
+from quintet.surfaces.tui.dialogs.rows_in_view import RowsInView
 from quintet.surfaces.tui.transcript.rows import Row, clean, fitted, lines_of, plain, side_by_side, wrap
 
 AROUND = 4  # columns of border and padding
@@ -42,7 +43,7 @@ class AskScreen(ModalScreen[str]):
     AskScreen { align: center middle; }
     AskScreen > Vertical { width: auto; max-width: 90%; height: auto; border: round $warning; padding: 0 1;
                            background: $surface; }
-    AskScreen VerticalScroll { width: auto; height: auto; }
+    AskScreen RowsInView { width: auto; height: auto; overflow-x: hidden; }
     AskScreen Static { width: auto; }
     """
 
@@ -71,8 +72,7 @@ class AskScreen(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             box.border_title = self._title
-            with VerticalScroll(can_focus=False):
-                yield Static(id="asked", markup=False)
+            yield RowsInView()
             yield Static(id="choices", markup=False)
 
     def on_mount(self) -> None:
@@ -90,8 +90,9 @@ class AskScreen(ModalScreen[str]):
         rows = self._rows(width, max(most, LEAST_ROWS))
         if self._whole or self._folds:
             items += fold
-        self.query_one(VerticalScroll).styles.max_height = max(most, 1)
-        self.query_one("#asked", Static).update(_text(rows))
+        asked = self.query_one(RowsInView)
+        asked.styles.max_height = max(most, 1)
+        asked.show(rows)
         self.query_one("#choices", Static).update(_text([(("", ""),), *side_by_side(items, width, "   ")]))
 
     def _rows(self, width: int, most: int) -> list[Row]:
@@ -124,7 +125,7 @@ class AskScreen(ModalScreen[str]):
         early, self._last_key = event.time - self._last_key < SETTLE_SECONDS, event.time
         if self._settles and early and key != "escape":
             return
-        scroll = self.query_one(VerticalScroll)
+        scroll = self.query_one(RowsInView)
         if key == "escape":
             self.dismiss(self._choices[-1].key)
         elif key in {choice.key for choice in self._choices}:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import ClassVar
 
-from rich.table import Table
+from rich.cells import set_cell_size
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
+from quintet.surfaces.tui.dialogs.rows_in_view import RowsInView
+from quintet.surfaces.tui.transcript.rows import Row, plain, wrap
 
+WIDEST = 110  # columns of the sheet
+AROUND = 6  # of them, for its border, its padding and a scroll bar
 KEY = "key "  # before the name of an action; anything else is a command's usage
 PROMPT_KEYS = (
     ("Enter", "send"),
@@ -35,9 +38,8 @@ EDITING_KEYS = (
 class KeySheet(ModalScreen[None]):
     DEFAULT_CSS = """
     KeySheet { align: center middle; }
-    KeySheet > VerticalScroll { width: 96%; max-width: 110; height: auto; max-height: 90%;
-                                border: round $accent; padding: 0 1; background: $surface; }
-    KeySheet Static { width: 1fr; }
+    KeySheet > RowsInView { width: 96%; max-width: 110; height: auto; max-height: 90%; overflow-x: hidden;
+                            border: round $accent; padding: 0 1; background: $surface; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,f1,question_mark,enter", "dismiss", show=False)]
 
@@ -46,19 +48,29 @@ class KeySheet(ModalScreen[None]):
         self._keys = [*PROMPT_KEYS, *keys, *EDITING_KEYS]
 
     def compose(self) -> ComposeResult:
-        with VerticalScroll() as sheet:
-            sheet.border_title = "keys"
-            sheet.border_subtitle = r"Esc closes · \[keys] in settings changes them"
-            rows = Table.grid(padding=(0, 2))
-            rows.add_column(ratio=2)
-            rows.add_column(ratio=3)
-            for key, about in self._keys:
-                rows.add_row(key, about)
-            yield Static(rows)
+        sheet = RowsInView()
+        sheet.can_focus = True
+        sheet.border_title = "keys"
+        sheet.border_subtitle = r"Esc closes · \[keys] in settings changes them"
+        yield sheet
+
+    def on_resize(self) -> None:
+        width = max(min(self.size.width * 96 // 100, WIDEST) - AROUND, 10)
+        left = width * 2 // 5
+        self.query_one(RowsInView).show([row for pair in self._keys for row in _pair(*pair, left, width - left - 2)])
 
     def on_click(self, event: events.Click) -> None:
         if event.widget is self:
             self.dismiss()
+
+
+def _pair(key: str, about: str, left: int, right: int) -> list[Row]:
+    """A key and what it does, in columns of these widths."""
+    keys, abouts = wrap([(key, "")], left), wrap([(about, "")], right)
+    return [
+        ((f"{set_cell_size(plain(one) if one else '', left)}  {plain(other) if other else ''}", ""),)
+        for one, other in zip_longest(keys, abouts)
+    ]
 
 
 class Palette(Picker):
