@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
@@ -78,15 +80,11 @@ def test_a_question_takes_one_request_and_those_of_its_reads(repo: Path) -> None
     assert len(requests) == 1
 
 
-GENERATED = 200
-
-
-@pytest.mark.parametrize("batch", range(8))
-def test_the_prefix_of_each_request_is_the_one_before_but_for_the_listed_causes(repo: Path, batch: int) -> None:
-    for number in range(GENERATED // 8):
-        chance = Random(batch * 1000 + number)
-        driver, requests = conversed(repo, *generated(chance))
-        _holds(driver, requests)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_prefix_of_each_request_is_the_one_before_but_for_the_listed_causes(repo: Path, seed: int) -> None:
+    driver, requests = conversed(repo, *generated(Random(seed)))
+    _holds(driver, requests)
 
 
 def generated(chance: Random) -> tuple[list[Any], list[str]]:
