@@ -166,6 +166,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.0, help="that an interrupt may take (1)")
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background of a script ignores it
     found: dict[str, Measured] = {}
 
     def note(name: str, took: Measured) -> None:

@@ -174,6 +174,16 @@ def _received(quintet: Program, number: int) -> None:
         time.sleep(0.05)
 
 
+def test_ctrl_c_interrupts_a_hook_that_runs_before_the_turn(quintet: Program) -> None:
+    os.mkfifo(quintet.root / "ready")
+    quintet.settings('[hooks]\nuser_prompt_submit = ["echo go > ready; sleep 600"]\n')
+    terminal = quintet.plain()
+    terminal.types("first")
+    assert (quintet.root / "ready").read_text() == "go\n"
+    terminal.interrupts()
+    terminal.sees("the turn did not start: interrupted")
+
+
 def test_ctrl_c_holds_what_is_queued_and_lists_it(quintet: Program, model: Model) -> None:
     model(stuck_after("Half an ans"), Reply(text="To the second."), Reply(text="To the third."))
     terminal = quintet.plain()

@@ -296,7 +296,8 @@ class Plain:
         """Ctrl+C: interrupts the turn; at the prompt, twice leaves."""
         now = time.monotonic()
         self._own_line = ""
-        if self._session.state.status in AT_WORK:
+        state = self._session.state
+        if state.status in AT_WORK or state.turns.following:  # it may be in a hook, before its turn
             self._background.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
         elif now - self._last_interrupt < QUIT_SECONDS:
             self._left.set()

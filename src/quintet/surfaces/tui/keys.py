@@ -204,6 +204,11 @@ class KeyedUi(App[int]):
 
     # ── what keys do
 
+    @property
+    def _at_work(self) -> bool:
+        """Whether there is something to interrupt; an input may be in a hook, before its turn."""
+        return self.state.busy or self.state.turns.following is not None
+
     async def do_interrupt(self) -> None:
         """Interrupt what runs, close what is open, say no, clear what is typed, or leave: the first there is."""
         if self.session is None:
@@ -214,7 +219,7 @@ class KeyedUi(App[int]):
             return
         again = self.twice("interrupt") and not self.typed
         asked = self.query_one(QuestionPanel).asked
-        if self.state.busy:
+        if self._at_work:
             if again:
                 self.exit(0)
             await self.submit(p.Interrupt())
@@ -235,7 +240,7 @@ class KeyedUi(App[int]):
             finding.close()
         elif self.focused is not None and not any(prompt.has_focus_within for prompt in self.query(Prompt)):
             self.focus_prompt()
-        elif self.state.busy:
+        elif self._at_work:
             await self.submit(p.Interrupt())
         elif not self.typed and self.twice("escape"):
             await self.enter("/rewind")
