@@ -107,6 +107,7 @@ async def open_session(
     json_schema: dict[str, Any] | None = None,
     agent: str = "",
     executors: Executors | None = None,
+    seen: dict[str, str] | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session on the project at `path`, and close it at the end of the block.
 
@@ -114,12 +115,12 @@ async def open_session(
     session that another process owns is attached to instead. `axes` turns dials, `settings` overrides settings by
     dotted key, `model` stands in for every configured model. With `json_schema` the answer of a turn is JSON of that
     schema, or the turn fails. `agent` is entered first: its id, its name, or its file. `executors` stands in for the
-    AI CLIs.
+    AI CLIs. `seen` is what files were read, where sessions share that.
     """
     places = locate(path)
     loaded = config.load(places, settings)
     own = user_tools.load(places, loaded.trust)
-    core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids)
+    core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids, seen=seen)
     core.turn.answer_schema = json_schema
     if executors:
         core.cycle.executors = lambda: executors
@@ -160,6 +161,7 @@ def make_core(
     model: Model | None = None,
     clock: Clock | None = None,
     ids: Ids | None = None,
+    seen: dict[str, str] | None = None,
 ) -> Core:
     loaded = structs.replace(loaded, settings=ollama.filled(loaded.settings))
     settings = resolved(loaded.settings)
@@ -184,6 +186,7 @@ def make_core(
         secrets=vault,
         advisers=models.advisers,
         put_right=containment.put_right,
+        seen={} if seen is None else seen,
     )
 
     def crashed(error: BaseException) -> None:

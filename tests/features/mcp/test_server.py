@@ -1,6 +1,8 @@
 """`quintet mcp-server`, driven by the SDK's own client: the same tools, by the same gate, on the same record."""
 
 import asyncio
+import base64
+import json
 import os
 import re
 import signal
@@ -10,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx2
 import pytest
@@ -20,11 +23,14 @@ from quintet.domain.turn.tool_menu import TOOL_MODES
 from tests.surfaces.program import PROGRAM, Program
 
 SECONDS = 120.0
+PICTURE = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 EDITING = ("--mode", "build", "--permission-profile", "normal")
 Use = Callable[[Client], Awaitable[None]]
 
 
-def over_stdio(quintet: Program, use: Use, *flags: str) -> None:
+def over_stdio(quintet: Program, use: Use, *flags: str, hear: Any = None) -> None:
     program, *words = PROGRAM
     server = StdioServerParameters(
         command=program, args=[*words, "mcp-server", *flags], env=dict(os.environ), cwd=quintet.root
@@ -32,7 +38,7 @@ def over_stdio(quintet: Program, use: Use, *flags: str) -> None:
 
     async def used() -> None:
         async with asyncio.timeout(SECONDS):
-            async with Client(server) as client:
+            async with Client(server, message_handler=hear, mode="legacy" if hear else "auto") as client:
                 await use(client)
 
     asyncio.run(used())
@@ -206,3 +212,61 @@ def test_a_port_that_is_taken_is_said_before_a_session_begins(quintet: Program) 
         said = quintet.run("mcp-server", "--http", str(port)).clean(2).err
     assert said == f"quintet: --http {port}: Address already in use\n0 picks a free port.\n"
     assert quintet.sessions() == []
+
+
+def test_a_read_does_not_wait_behind_a_command_and_counts_as_read(quintet: Program) -> None:
+    began, gate = quintet.root / "began", quintet.root / "gate"
+    (quintet.root / "note.txt").write_text("one\n")
+
+    async def use(client: Client) -> None:
+        line = "touch began; until test -e gate; do sleep 0.1; done"
+        slow = asyncio.create_task(client.call_tool("bash", {"command": line}))
+        while not began.exists():  # noqa: ASYNC110  another process makes it
+            await asyncio.sleep(0.05)
+        failed, text = said(await client.call_tool("Read", {"file_path": "note.txt"}))
+        assert (failed, slow.done()) == (False, False) and text
+        gate.write_text("")
+        await slow
+        edited = {"file_path": "note.txt", "old_string": "one", "new_string": "two"}
+        assert not said(await client.call_tool("Edit", edited))[0]
+
+    over_stdio(quintet, use, "--mode", "build", "--permission-profile", "trusted")
+
+
+def test_sessions_tasks_menus_and_pictures_are_offered_and_a_turned_dial_is_told(quintet: Program) -> None:
+    (quintet.root / "dot.png").write_bytes(PICTURE)
+    heard: list[str] = []
+
+    async def use(client: Client) -> None:
+        _, picture = (await client.call_tool("Read", {"file_path": "dot.png"})).content
+        assert isinstance(picture, types.ImageContent) and picture.mime_type == "image/png"
+        assert base64.b64decode(picture.data) == PICTURE
+        (content,) = (await client.read_resource("quintet://sessions")).contents
+        assert isinstance(content, types.TextResourceContents)
+        (row,) = json.loads(content.text)
+        (content,) = (await client.read_resource(f"quintet://sessions/{row['session']}/journal")).contents
+        assert isinstance(content, types.TextResourceContents)
+        kinds = [json.loads(line)["event"]["type"] for line in content.text.splitlines()]
+        assert kinds[0] == "session_opened" and "tool_finished" in kinds
+        with pytest.raises(MCPError, match="there is no such resource"):
+            await client.read_resource("quintet://sessions/../../x")
+        proposed = await client.complete(
+            types.ResourceTemplateReference(uri="quintet://sessions/{session}/journal"),
+            {"name": "session", "value": row["session"][:4]},
+        )
+        assert proposed.completion.values == [row["session"]]
+        names = [one.name for one in (await client.list_prompts()).prompts]
+        assert "planner:write-spec" in names
+        (message,) = (await client.get_prompt("planner:write-spec", {"input": "dark mode"})).messages
+        assert isinstance(message.content, types.TextContent) and message.content.text.endswith("dark mode")
+        assert "Write" not in {tool.name for tool in (await client.list_tools()).tools}
+        turned = [*PROGRAM, "-p", "/mode build --permission-profile normal", "--resume", row["session"]]
+        await asyncio.to_thread(subprocess.run, turned, cwd=quintet.root, check=True, capture_output=True)
+        while "ToolListChangedNotification" not in heard:  # noqa: ASYNC110  nothing else tells of it
+            await asyncio.sleep(0.05)
+        assert "Write" in {tool.name for tool in (await client.list_tools()).tools}
+
+    async def hear(message: object) -> None:
+        heard.append(type(message).__name__)
+
+    over_stdio(quintet, use, hear=hear)

@@ -129,7 +129,7 @@ def _metadata(server: McpServer, port: int) -> OAuthClientMetadata:
         redirect_uris=[AnyUrl(f"http://{HOST}:{port or 1}{PATH}")],
         grant_types=["authorization_code", "refresh_token"],
         response_types=["code"],
-        token_endpoint_auth_method="client_secret_post" if server.client_secret else "none",
+        token_endpoint_auth_method="client_secret_basic" if server.client_secret else "none",
         scope=server.scope or None,
     )
 
@@ -230,6 +230,6 @@ def _registered(server: McpServer, port: int) -> OAuthClientInformationFull:
         client_id=server.client_id,
         client_secret=server.client_secret or None,
         redirect_uris=[AnyUrl(f"http://{HOST}:{port}{PATH}")],
-        token_endpoint_auth_method="client_secret_post" if server.client_secret else "none",
+        token_endpoint_auth_method="client_secret_basic" if server.client_secret else "none",
         grant_types=["authorization_code", "refresh_token"],
     )

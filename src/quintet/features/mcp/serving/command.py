@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from argparse import Namespace
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.processes.python_environment import package_part
@@ -22,7 +22,9 @@ from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import AxesChange, Surface
 from quintet.domain.turn.tool_menu import TOOL_MODES, toolsets_of, with_own
 from quintet.domain.turn.tool_spec import ToolSpec
+from quintet.engine.session.session import Session
 from quintet.surfaces.terminal import told_to_end
+from quintet.tools.images import FOLDER as IMAGES
 
 HOST = "127.0.0.1"
 
@@ -35,11 +37,19 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
     if not part.ready:
         raise UsageError(f"an MCP server needs a package that is not installed: {part.missing.removeprefix('mcp: ')}")
     with _listening(arguments.http) as listening:
+        from quintet.features.mcp.serving.lanes import Lanes
+        from quintet.features.mcp.serving.offers import ProjectOffers
         from quintet.features.mcp.serving.surface import McpSurface
 
+        seen: dict[str, str] = {}  # what one session has read, another may write
+
+        def opened(axes: AxesChange) -> AbstractAsyncContextManager[Session]:
+            return open_session(arguments.directory, surface=Surface.RPC, axes=axes, seen=seen)
+
         with told_to_end(signal.SIGINT) as told:
-            async with open_session(arguments.directory, surface=Surface.RPC, axes=dials) as session:
-                surface = McpSurface(session, specs, places.name)
+            async with opened(dials) as session:
+                images = os.path.join(places.outputs, IMAGES)
+                surface = McpSurface(Lanes(session, opened), specs, ProjectOffers(places), places.name, images)
                 sys.stderr.write(f"quintet: session {session.id}, {len(specs)} tools\n")
                 return await (surface.over_http(listening, told, token) if listening else surface.over_stdio(told))
 

@@ -1,13 +1,14 @@
 """The surface that other agents call: a session's tools as an MCP server, over stdio or streamable HTTP on loopback.
 
-Each call is a turn of the session, by the same gate, rules, sandbox and journal as everybody's; one at a time. Nobody
-is attached to be asked, so what would be asked is not run, and the caller is told why. Which tools there are follows
-the dials.
+Each call is a turn of a session, by the same gate, rules, sandbox and journal as everybody's; `lanes` says of which.
+Nobody is attached to be asked, so what would be asked is not run, and the caller is told why. Which tools there are
+follows the dials, and callers are told when that changes.
 """
 
 from __future__ import annotations
 
 import asyncio
+import base64
 import contextlib
 import hmac
 import json
@@ -15,11 +16,14 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Sequence
-from typing import TYPE_CHECKING, Any
+import warnings
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Generator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakValueDictionary
 
 from mcp import types
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
 
 from quintet import __version__
@@ -29,8 +33,11 @@ from quintet.domain.input.slash_line import format_own_call
 from quintet.domain.journal import protocol as p
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import READING
+from quintet.domain.turn.messages import KeptImage
 from quintet.domain.turn.tool_spec import CallStatus, ToolSpec
 from quintet.engine.session.session import Session
+from quintet.features.mcp.serving.lanes import Lanes
+from quintet.features.mcp.serving.offers import ProjectOffers
 from quintet.surfaces.terminal import lines_of_input
 
 if TYPE_CHECKING:
@@ -43,30 +50,85 @@ INSTRUCTIONS = """\
 Quintet's tools on the project {project}, at {badge}. Every call goes through its gate and is on record; what its \
 dials do not allow without approval is not run, and the answer says why."""
 
+LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+
 Application = Callable[..., Awaitable[None]]
+_Context: TypeAlias = "ServerRequestContext[Any, Any]"
 
 
 class McpSurface:
     """`specs` are the tools that are offered, as far as the dials let them be of any use."""
 
-    def __init__(self, session: Session, specs: Sequence[ToolSpec], project: str) -> None:
-        self._session = session
+    def __init__(
+        self, lanes: Lanes, specs: Sequence[ToolSpec], offers: ProjectOffers, project: str, images: str = ""
+    ) -> None:
+        """`images` is the folder that pictures of results are kept in."""
+        self._lanes = lanes
+        self._session = lanes.first
         self._specs = {spec.name: spec for spec in specs}
-        self._turn = asyncio.Lock()
-        about = INSTRUCTIONS.format(project=project, badge=badge.full(session.state.axes))
-        self._server: Server[dict[str, Any]] = Server(
-            "quintet", version=__version__, instructions=about, on_list_tools=self._list, on_call_tool=self._call
-        )
+        self._offers = offers
+        self._images = images
+        self._callers: WeakValueDictionary[int, Any] = WeakValueDictionary()  # their connections
+        self._level = 0  # of LEVELS: callers hear of notices from there on
+        about = INSTRUCTIONS.format(project=project, badge=badge.full(lanes.first.state.axes))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # logging is on its way out; clients of today still set its level
+            self._server: Server[dict[str, Any]] = _Server(
+                "quintet",
+                version=__version__,
+                instructions=about,
+                on_list_tools=self._list,
+                on_call_tool=self._call,
+                on_list_resources=self._resources,
+                on_list_resource_templates=self._templates,
+                on_read_resource=self._read,
+                on_list_prompts=self._prompts,
+                on_get_prompt=self._prompt,
+                on_completion=self._complete,
+                on_set_logging_level=self._set_level,
+            )
+
+    @contextlib.asynccontextmanager
+    async def _watching(self) -> AsyncIterator[None]:
+        """Callers are told of turned dials, and of notices, while this lasts."""
+        watching = asyncio.create_task(self._watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.gather(watching, return_exceptions=True)
+            await self._lanes.close()
+
+    async def _watch(self) -> None:
+        async for item in self._session.events(self._session.since):
+            match item:
+                case p.Recorded(event=p.DialsTurned(before=before, after=after)) if before != after:
+                    await self._tell("notifications/tools/list_changed", None)
+                case p.Recorded(event=p.Noticed(level=level, text=text)) if LEVELS.index(level) >= self._level:
+                    await self._tell("notifications/message", {"level": level, "logger": "quintet", "data": text})
+
+    async def _tell(self, method: str, params: dict[str, Any] | None) -> None:
+        for connection in list(self._callers.values()):
+            with contextlib.suppress(Exception):  # one that left is no reason to stop
+                await connection.outbound.notify(method, params)
+
+    def _know(self, context: _Context) -> None:
+        """A caller who is told what changes; the SDK has no list of its connections."""
+        connection = context.session._connection
+        self._callers[id(connection)] = connection
 
     async def over_stdio(self, told: asyncio.Event) -> int:
         """Until the input ends, or it is told to end."""
 
         async def served() -> None:
             async with stdio_server(_own_input()) as (read, write):  # type: ignore[arg-type]
-                options = self._server.create_initialization_options(NotificationOptions())
-                await self._server.run(read, write, options)
+                await self._server.run(read, write, self._server.create_initialization_options())
 
-        serving, ending = asyncio.create_task(served()), asyncio.create_task(told.wait())
+        async with self._watching():
+            return await self._served(served(), told)
+
+    async def _served(self, served: Coroutine[Any, Any, None], told: asyncio.Event) -> int:
+        serving, ending = asyncio.create_task(served), asyncio.create_task(told.wait())
         await asyncio.wait((serving, ending), return_when=asyncio.FIRST_COMPLETED)
         ending.cancel()
         if not serving.done():
@@ -102,7 +164,8 @@ class McpSurface:
         sys.stderr.write(f"quintet: an MCP server at http://{host}:{port}{PATH}\n")
         sys.stderr.flush()
         ending = asyncio.create_task(ended())
-        await server.serve(sockets=[listening])
+        async with self._watching():
+            await server.serve(sockets=[listening])
         ending.cancel()
         return 0
 
@@ -113,6 +176,7 @@ class McpSurface:
     async def _list(
         self, context: ServerRequestContext[Any, Any], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
+        self._know(context)
         tools = [
             types.Tool(
                 name=spec.name,
@@ -127,30 +191,35 @@ class McpSurface:
     async def _call(
         self, context: ServerRequestContext[Any, Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
+        self._know(context)
         offered = self._offered()
         if params.name not in offered:
             return _said(f"there is no tool {params.name} here. There are: {', '.join(offered)}", failed=True)
         try:
-            async with self._turn:
-                return await self._made(params.name, json.dumps(params.arguments or {}), context)
+            async with self._lanes.lane(offered[params.name]) as session:
+                return await self._made(session, params.name, json.dumps(params.arguments or {}), context)
         except QuintetError as error:
             return _said(str(error), failed=True)
 
-    async def _made(self, tool: str, arguments: str, context: ServerRequestContext[Any, Any]) -> types.CallToolResult:
-        submission = await self._session.say(format_own_call(tool, arguments))
+    async def _made(
+        self, session: Session, tool: str, arguments: str, context: ServerRequestContext[Any, Any]
+    ) -> types.CallToolResult:
+        submission = await session.say(format_own_call(tool, arguments))
         try:
-            return await self._followed(submission, context)
+            return await self._followed(session, submission, context)
         except asyncio.CancelledError:
             # The caller no longer wants it: it is stopped, and over, before the next one begins.
             with contextlib.suppress(QuintetError):
-                await self._session.submit(p.Interrupt())
-                await asyncio.shield(self._followed(submission, None))
+                await session.submit(p.Interrupt())
+                await asyncio.shield(self._followed(session, submission, None))
             raise
 
-    async def _followed(self, submission: str, context: ServerRequestContext[Any, Any] | None) -> types.CallToolResult:
+    async def _followed(
+        self, session: Session, submission: str, context: ServerRequestContext[Any, Any] | None
+    ) -> types.CallToolResult:
         """What came of a call, once its turn is over."""
         begun, finished, told = False, None, 0
-        followed = self._session.follow(submission, signals=context is not None)
+        followed = session.follow(submission, signals=context is not None)
         async for item in followed:
             if isinstance(item, p.Progress) and context:
                 told += 1
@@ -162,8 +231,53 @@ class McpSurface:
                 case p.Recorded(event=p.ToolFinished() as ended) if begun:
                     finished = ended
         if finished:
-            return _said(finished.content, failed=finished.status is not CallStatus.OK)
+            pictures = [self._picture(one) for one in finished.images or ()]
+            return _said(finished.content, *filter(None, pictures), failed=finished.status is not CallStatus.OK)
         return _said(followed.outcome.reason or followed.outcome.status, failed=True)
+
+    def _picture(self, image: KeptImage) -> types.ImageContent | None:
+        if not image.digest.isalnum():  # the name of a file, and of nothing else
+            return None
+        try:
+            with open(os.path.join(self._images, image.digest), "rb") as file:
+                data = base64.b64encode(file.read()).decode()
+        except OSError:
+            return None
+        return types.ImageContent(data=data, mime_type=image.media_type)
+
+    # ── what can be read and begun with
+
+    async def _resources(self, context: _Context, params: object) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=self._offers.resources())
+
+    async def _templates(self, context: _Context, params: object) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=self._offers.templates())
+
+    async def _read(self, context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        return await asyncio.to_thread(self._offers.read, str(params.uri))
+
+    async def _prompts(self, context: _Context, params: object) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=await asyncio.to_thread(self._offers.prompts))
+
+    async def _prompt(self, context: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        return await asyncio.to_thread(self._offers.prompt, params.name, params.arguments or {})
+
+    async def _complete(self, context: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
+        found = await asyncio.to_thread(self._offers.proposed, params.ref, params.argument)
+        return types.CompleteResult(completion=types.Completion(values=found, total=len(found), has_more=False))
+
+    async def _set_level(self, context: _Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
+        self._know(context)
+        self._level = LEVELS.index(params.level)
+        return types.EmptyResult()
+
+
+class _Server(Server[dict[str, Any]]):
+    """Says that its list of tools may change, over every transport."""
+
+    def create_initialization_options(self, *words: Any, **named: Any) -> InitializationOptions:
+        words = words or (NotificationOptions(tools_changed=True),)
+        return super().create_initialization_options(*words, **named)
 
 
 def _own_input() -> AsyncIterator[str]:
@@ -175,8 +289,8 @@ def _own_input() -> AsyncIterator[str]:
     return lines_of_input(ours)
 
 
-def _said(text: str, *, failed: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=failed)
+def _said(text: str, *pictures: types.ImageContent, failed: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text), *pictures], is_error=failed)
 
 
 def _guarded(application: Application, token: str) -> Application:
