@@ -76,6 +76,38 @@ def test_what_was_said_is_left_out_unless_it_is_wanted(content: bool) -> None:
         assert (answer["role"], answer["finish_reason"]) == ("assistant", "stop")
 
 
+@pytest.mark.parametrize(
+    ("settings", "provider", "model", "address"),
+    [
+        (ModelSettings("", "google:gemini-2.5-flash", wire="pydantic-ai"), "gcp.gemini", "gemini-2.5-flash", None),
+        (ModelSettings("", "bedrock:eu.nova:0", wire="pydantic-ai"), "aws.bedrock", "eu.nova:0", None),
+        (ModelSettings("", "mistral:large", wire="pydantic-ai"), "mistral_ai", "large", None),
+        (ModelSettings("", "cohere:command", wire="pydantic-ai"), "cohere", "command", None),
+        (ModelSettings("https://api.mistral.ai/v1", "m"), "mistral_ai", "m", ("api.mistral.ai", 443)),
+        (ModelSettings("https://g.example/v1", "m", wire="gemini"), "gcp.gemini", "m", ("g.example", 443)),
+        (ModelSettings("http://[::1]:8/v1", "m", wire="responses"), "openai", "m", ("::1", 8)),
+        (ModelSettings("http://h/v1", "m", wire="anthropic"), "anthropic", "m", ("h", 80)),
+    ],
+)
+def test_who_is_asked_is_named_as_the_conventions_do(
+    settings: ModelSettings, provider: str, model: str, address: tuple[str, int] | None
+) -> None:
+    spans = Spans("q5-made", {"small": settings, "large": settings}, "1.2", content=False)
+    chat = next(span for recorded in Made().events(2) for span in spans.apply(recorded) if span.client)
+    said = chat.attributes
+    assert (said["gen_ai.provider.name"], said["gen_ai.request.model"]) == (provider, model)
+    where = (said["server.address"], said["server.port"]) if "server.address" in said else None
+    assert where == address
+
+
+def test_with_content_a_request_has_what_was_new_to_the_model() -> None:
+    requests = [span for span in told(4, content=True) if span.client]
+    told_first = json.loads(str(requests[0].attributes["gen_ai.input.messages"]))
+    assert [message["role"] for message in told_first] == ["user"]
+    later = [json.loads(str(span.attributes["gen_ai.input.messages"])) for span in requests[1:]]
+    assert any(part["response"] == SECRET for messages in later for one in messages for part in one["parts"])
+
+
 def test_what_failed_says_how() -> None:
     spans = told(72)
     failed = [span for span in spans if span.error]
@@ -83,7 +115,7 @@ def test_what_failed_says_how() -> None:
     assert all(span.attributes["error.type"] == span.error for span in failed)
     assert "error" in {span.error for span in failed if not span.client}
     providers = {span.attributes["gen_ai.provider.name"] for span in spans if span.client}
-    assert providers == {"openai", "google"}
+    assert providers == {"openai", "gcp.gemini"}
 
 
 def test_what_was_still_open_ends_with_its_turn() -> None:

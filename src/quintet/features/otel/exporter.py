@@ -12,6 +12,8 @@ import os
 import threading
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
@@ -24,6 +26,8 @@ from quintet.domain.journal.protocol import Recorded
 from quintet.features.otel.spans import AGENT, Span, Spans
 
 CLOSE_SECONDS = 3.0  # that the last spans get to leave
+REACH_SECONDS = 0.5  # to see at the end whether anybody listens
+SCHEMA = "https://opentelemetry.io/schemas/1.37.0"  # the version of the conventions that names and attributes follow
 
 
 class OtelExporter:
@@ -40,7 +44,7 @@ class OtelExporter:
             resource=Resource.create({**about, "service.version": version}), shutdown_on_exit=False
         )
         self._provider.add_span_processor(BatchSpanProcessor(self._wire))
-        self._tracer = self._provider.get_tracer(AGENT, version)
+        self._tracer = self._provider.get_tracer(AGENT, version, schema_url=SCHEMA)
         self._begun: dict[str, Any] = {}  # turns, by key
 
     def take(self, recorded: Recorded) -> None:
@@ -70,11 +74,28 @@ class OtelExporter:
         made.end(span.end)
 
     async def close(self) -> None:
-        """Send what is left; a collector that does not answer is given up."""
+        """Send what is left; a collector that does not answer is given up, one that is not there at once."""
+        if not await self._reached():
+            self._wire.shutdown()
+            self._say("the collector cannot be reached; the last spans are not sent")
         enough = threading.Timer(CLOSE_SECONDS, self._wire.shutdown)
         enough.start()
         await asyncio.to_thread(self._provider.shutdown)
         enough.cancel()
+
+    async def _reached(self) -> bool:
+        """Whether a connection to the collector opens; by way of a proxy nobody can tell."""
+        parts = urlsplit(str(getattr(self._wire, "_endpoint", "")))
+        if not parts.hostname or getproxies():
+            return True
+        try:
+            async with asyncio.timeout(REACH_SECONDS):
+                port = parts.port or (443 if parts.scheme == "https" else 80)
+                _, writer = await asyncio.open_connection(parts.hostname, port)
+        except (OSError, TimeoutError, ValueError):
+            return False
+        writer.close()
+        return True
 
     def _say(self, text: str) -> None:
         if not self._warned:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -22,6 +23,12 @@ MISSING = (
 )
 
 
+GRPC = (
+    "OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and spans are sent by HTTP only: name the collector's HTTP port, 4318, in "
+    "OTEL_EXPORTER_OTLP_ENDPOINT and set the protocol to http/protobuf"
+)
+
+
 def observer(core: Core, session: str) -> tuple[list[Noticed], Callable[[Recorded], None] | None]:
     """What sends a session's events as spans, if the settings want it; what keeps them from leaving comes first."""
     wanted = core.settings.table("observability", ObservabilitySettings)
@@ -34,7 +41,13 @@ def observer(core: Core, session: str) -> tuple[list[Noticed], Callable[[Recorde
     spans = Spans(session, core.settings.models, __version__, content=wanted.otel_content)
     exporter = OtelExporter(spans, __version__, core.log.note)
     core.ownership.closing = (exporter.close, *core.ownership.closing)
-    return [], exporter.take
+    said = [Noticed(level="warning", code="OTEL", text=GRPC)] if _wants_grpc() else []
+    return said, exporter.take
+
+
+def _wants_grpc() -> bool:
+    names = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+    return next((os.environ[name] for name in names if os.environ.get(name)), "") == "grpc"
 
 
 def extra_is_installed(checkup: Checkup) -> Iterator[Finding]:

@@ -7,12 +7,14 @@ for is under `quintet.`. What people, models and tools said is left out unless `
 from __future__ import annotations
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct, structs
 
 from quintet.domain.dials.axes import Axes
 from quintet.domain.journal import protocol as p
+from quintet.domain.models.presets import OTHER
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn.messages import EndStatus, Usage
 from quintet.domain.turn.tool_spec import CallStatus
@@ -45,10 +47,14 @@ class Spans:
         self._agent: dict[str, Value] = {"gen_ai.agent.name": AGENT, "gen_ai.agent.version": version}
         self._activities = Activities()
         self._turn: Span | None = None
+        self._new: list[dict[str, object]] = []  # messages since the last request, if content is wanted
+        self._inputs: dict[str, str] = {}  # those of each open request, by its step
 
     def apply(self, recorded: p.Recorded) -> list[Span]:
         ended = self._activities.apply(recorded)
         now = moment(recorded.at)
+        if self._content:
+            self._listen(recorded.event)
         match recorded.event:
             case p.TurnStarted() as e:
                 said = self._said("input", "user", e.text)
@@ -62,6 +68,18 @@ class Spans:
                 return over
         return self._over(ended, now)
 
+    def _listen(self, event: p.Event) -> None:
+        match event:
+            case p.TurnStarted():
+                self._new = [_message("user", event.text)]
+                self._inputs = {}
+            case p.ToolFinished():
+                part = {"type": "tool_call_response", "id": event.call, "response": event.content}
+                self._new.append({"role": "tool", "parts": [part]})
+            case p.ModelRequested():
+                self._inputs[event.step] = msgspec.json.encode(self._new).decode()
+                self._new = []
+
     def _over(self, activities: list[TimedActivity], now: int) -> list[Span]:
         """The spans of requests and calls; what is still open ends now."""
         spans = []
@@ -74,15 +92,18 @@ class Spans:
 
     def _request(self, request: TimedActivity, event: p.ModelRequested, now: int) -> Span:
         configured = self._models.get(event.model)
-        model = configured.model if configured else event.model
+        model = _model_name(configured) if configured else event.model
         attributes: dict[str, Value] = {
             "gen_ai.provider.name": _provider(configured),
             "gen_ai.request.model": model,
+            **_server(configured),
             "quintet.stage": event.stage,
             "quintet.attempt": event.attempt,
             "quintet.tool_count": event.tool_count,
             **_axes(event.axes),
         }
+        if told := self._inputs.pop(event.step, ""):
+            attributes["gen_ai.input.messages"] = told
         if reply := request.reply:
             finish: dict[str, Value] = {"gen_ai.response.finish_reasons": (str(reply.finish),)}
             said = self._said("output", "assistant", reply.text, reply.finish)
@@ -142,10 +163,14 @@ class Spans:
         """A message, as the conventions spell them, if content is wanted."""
         if not self._content:
             return {}
-        message: dict[str, object] = {"role": role, "parts": [{"type": "text", "content": text}]}
+        message = _message(role, text)
         if finish:
             message["finish_reason"] = finish
         return {f"gen_ai.{way}.messages": msgspec.json.encode([message]).decode()}
+
+
+def _message(role: str, text: str) -> dict[str, object]:
+    return {"role": role, "parts": [{"type": "text", "content": text}]}
 
 
 def _ended(span: Span, end: int, error: str) -> Span:
@@ -170,8 +195,51 @@ def _usage(usage: Usage) -> dict[str, Value]:
     }
 
 
+# As the conventions name them, where the wire or the provider of pydantic-ai has another name.
+PROVIDERS = {
+    "responses": "openai",
+    "gemini": "gcp.gemini",
+    "google": "gcp.gemini",
+    "google-gla": "gcp.gemini",
+    "google-vertex": "gcp.vertex_ai",
+    "bedrock": "aws.bedrock",
+    "mistral": "mistral_ai",
+    "azure": "azure.ai.openai",
+    "grok": "x_ai",
+    "xai": "x_ai",
+}
+HOSTS = {
+    "api.mistral.ai": "mistral_ai",
+    "api.groq.com": "groq",
+    "api.deepseek.com": "deepseek",
+    "api.x.ai": "x_ai",
+    "api.perplexity.ai": "perplexity",
+    "api.cohere.com": "cohere",
+}
+
+
 def _provider(model: ModelSettings | None) -> str:
-    """Who is asked, as far as the settings tell: the wire, or the provider that pydantic-ai's names begin with."""
+    """Who is asked, as far as the settings tell: by the provider in pydantic-ai's names, the host, or the wire."""
     if model is None:
         return AGENT
-    return model.model.partition(":")[0] if model.wire == "pydantic-ai" else model.wire
+    if model.wire == OTHER:
+        name = model.model.partition(":")[0]
+        return PROVIDERS.get(name, name)
+    return HOSTS.get(_parts(model)[0]) or PROVIDERS.get(model.wire, model.wire)
+
+
+def _model_name(model: ModelSettings) -> str:
+    return model.model.partition(":")[2] or model.model if model.wire == OTHER else model.model
+
+
+def _server(model: ModelSettings | None) -> dict[str, Value]:
+    host, port = _parts(model) if model else ("", 0)
+    return {"server.address": host, "server.port": port} if host else {}
+
+
+def _parts(model: ModelSettings) -> tuple[str, int]:
+    try:
+        parts = urlsplit(model.base_url)
+        return parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443)
+    except ValueError:
+        return "", 0
