@@ -206,11 +206,11 @@ def test_steer_another_terminal(reader: Reader) -> None:
     first = reader.opens("quintet --plain --mode build --permission-profile normal")
     try:
         first.expect_exact("› ")
-        first.sendline("! sleep 8")
+        first.sendline("! until [ -e go ]; do sleep 0.1; done")  # the page sleeps for 8 seconds
         first.expect_exact("n no")
         reader.waits()
         first.sendline("s")
-        first.expect_exact("▸ bash sleep 8")
+        first.expect_exact("▸ bash until")
         session = re.search(r"^(q5-\w+) .*\(live\)", reader.runs("quintet sessions list"), re.M)
         assert session
         ids = re.search(r"q5-\w+", listed)
@@ -218,6 +218,7 @@ def test_steer_another_terminal(reader: Reader) -> None:
         for block in (turned, later):
             reader.follows(block.replace(ids[0], session[1]))
             if block is turned:
+                (reader.root / "go").touch()
                 for line in shown.splitlines()[1:]:
                     first.expect_exact(line.split("   ")[0].split(" · ")[0].strip())
         first.sendline("find total")
