@@ -81,6 +81,7 @@ def test_a_tool_above_the_profile_is_hidden_and_denied_when_called(tools: Caller
     assert tools.verdict("Write", axes, file_path="new.txt", content="x") is Verdict.DENY
 
 
+@pytest.mark.everything
 def test_schemas_are_plain_json_as_they_are_sent() -> None:
     specs = tools_for(Settings()).values()
     assert len(specs) > 70
