@@ -3,6 +3,7 @@
 `SCREENS=write pytest tests/surfaces/tui/test_screens.py` writes the files anew; look at the difference.
 """
 
+import re
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from quintet.domain.settings.settings import RoutingSettings, Settings
 from quintet.domain.tasks.board import OtherSession, UnderWay
 from quintet.domain.tasks.task import Intent, Task, TaskStatus, TaskText
 from quintet.surfaces.tui.chrome.status_line import StatusLine
+from quintet.surfaces.tui.chrome.themes import style
 from quintet.testing import call
 from tests.engine.turn.test_turn_runner import Waiting
 from tests.surfaces.tui.watching import Person, watch
@@ -242,3 +244,32 @@ def test_the_status_line_counts_the_tasks_that_are_left(repo: Path) -> None:
         await person.sees("1 task left")
 
     watch(repo, script, "Good morning", under_way=lambda: stored[0])
+
+
+def contrast(words: str) -> float:
+    """Of a text with its background, as WCAG counts it."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+        red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    darker, lighter = sorted(map(luminance, re.findall(r"#[0-9a-f]{6}", words)[:2]))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["dark", "light", "high-contrast"])
+def test_a_placeholder_can_be_read(repo: Path, theme: str) -> None:
+    async def script(person: Person) -> None:
+        await person.press("f2")
+        await person.sees("type to filter")
+        await person.settles()
+        assert contrast(worn(person, "ype to filter")) >= 4.5
+
+    watch(repo, script, theme=theme)
+
+
+def test_sixteen_colours_have_no_dark_blue() -> None:
+    assert {str(style("16", role).color and style("16", role).color.name) for role in ("info", "heading")} == {  # type: ignore[union-attr]
+        "bright_blue"
+    }
