@@ -92,7 +92,7 @@ def main() -> int:
         if not program:
             rows.append((name, "not installed", *("" for _ in cases), ""))
             continue
-        cells, spent = [], "tokens"
+        cells, spent = [], "not tried"
         for case in cases:
             with tempfile.TemporaryDirectory(prefix="quintet-acp-", ignore_cleanup_errors=True) as place:
                 cell, cause, parts = checked(name, case, given.harness / "stub_model.py", Path(place))
