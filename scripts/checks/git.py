@@ -58,6 +58,7 @@ class State(Struct, frozen=True):
     make: str
     under_way: bool = False  # a merge or the like: git_reset is refused, and says so
     refuses: tuple[str, ...] = ()  # tools that git itself refuses in this state, with a reason
+    hidden: bool = False  # git's folder lies where the sandbox shows nothing, and every call says so
 
 
 STATES = (
@@ -87,7 +88,9 @@ STATES = (
         "git add -A 2> /dev/null; git commit -qm crlf",
     ),
     State(
-        "separate git folder", "git init -q --separate-git-dir=$beside .; echo a > a.txt; git add -A; git commit -qm i"
+        "separate git folder",
+        "git init -q --separate-git-dir=$beside .; echo a > a.txt; git add -A; git commit -qm i",
+        hidden=True,
     ),
     State("bisect", f"{COMMITS}git bisect start; git bisect bad HEAD; git bisect good HEAD~3"),
     State(
@@ -268,11 +271,17 @@ def rewound(session: str, root: Path) -> list[str]:
 
 def _told(state: State) -> str:
     refused = [f"git refuses {', '.join(state.refuses)}"] if state.refuses else []
+    if state.hidden:
+        return "ok: each call names the hidden folder and how to show it"
     return "; ".join(["ok", *(["git_reset refuses, nothing is lost"] if state.under_way else []), *refused])
 
 
 def _expected(tool: str, status: str, said: str, state: State, wrong: list[str]) -> bool:
     """Whether a call ended as it should in this state: done, or refused by git with a reason."""
+    if state.hidden:
+        good = status == CallStatus.ERROR and "Hidden by the sandbox" in said
+        wrong += [] if good else [f"{tool} {status}: {said[:200]}"]
+        return good
     good = status == CallStatus.OK or (tool in state.refuses and status == CallStatus.ERROR and bool(said))
     if not good:
         wrong.append(f"{tool} {status}: {' '.join(said.split())[:200]}")

@@ -127,11 +127,11 @@ async def Edit(
     if sum((single, bool(edits), bool(patch))) != 1 or bool(file_path) == bool(patch):
         raise ToolFailed("give file_path with old_string and new_string, or file_path with edits, or patch alone")
     if patch:
-        return await _written(bench, _of_patches(bench, parse(patch)))
+        return await written(bench, _of_patches(bench, parse(patch)))
     changes = edits or (Change(old_string, new_string, replace_all),)
     before = _as_read(bench, file_path)
     made = _told(file_path, lambda: edited(_text(before), changes))
-    return await _written(bench, [(file_path, before, _data(made.text), made.notes)])
+    return await written(bench, [(file_path, before, _data(made.text), made.notes)])
 
 
 FileChanged = tuple[str, bytes | None, bytes, tuple[str, ...]]  # its path, what it held if it was there, holds, notes
@@ -178,7 +178,7 @@ def _told(file_path: str, edit: Callable[[], Edited]) -> Edited:
         raise ToolFailed(f"{file_path}: {error}" if file_path else str(error)) from None
 
 
-async def _written(bench: Workbench, files: list[FileChanged]) -> ToolResult:
+async def written(bench: Workbench, files: list[FileChanged]) -> ToolResult:
     """Write them all; where one cannot be written, those before it are as they were."""
     for at, (path, _, data, _) in enumerate(files):
         try:

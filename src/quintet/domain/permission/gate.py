@@ -104,6 +104,7 @@ READABLE_FILES = frozenset(
         "os-release",
     )
 )
+GIT = "git"  # what tools need that run git in the sandbox
 SHELL = "bash"  # the tool that rules on lines name
 EDITORS = frozenset({"Edit", "Write"})  # whose changes can be accepted for a whole session
 _DELETES = frozenset({Effect.DESTROY})
@@ -447,7 +448,7 @@ def _grant(case: _Case, keys: tuple[str, ...]) -> Grant:
     outside = tuple(_whole(path, terms) for path in reads)
     secrets = granted(case.touch.effects, case.lines.commands, exposures(terms.expose)) if terms.expose else ()
     grant = Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets, keys)
-    contained = is_command(case.touch) and Effect.OUTSIDE not in effects
+    contained = (is_command(case.touch) or GIT in case.spec.needs) and Effect.OUTSIDE not in effects
     return opened(grant, terms.places, writes=bool(roots)) if contained else grant
 
 

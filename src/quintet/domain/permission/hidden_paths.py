@@ -18,6 +18,7 @@ _SIGNS = (
     *("no such file", "not found", "cannot find", "can't find", "could not find", "does not exist", "enoent"),
     *("can't open", "cannot open", "could not open", "unable to open", "permission denied", "not a directory"),
     *("no module named", "bad interpreter", "read-only file system", "cannot execute", "failed to load"),
+    "not a git repository",
 )
 _WORD = r"[^\s'\"`:;,()<>\[\]|*?]"
 _PATH = regex(rf"(?<=['\"`])[^'\"`\n]*/[^'\"`\n]+(?=['\"`])|(?<![\w./~:-]){_WORD}*/{_WORD}+")

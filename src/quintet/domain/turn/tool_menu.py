@@ -126,9 +126,11 @@ def toolsets_of(tool: str, toolsets: Mapping[str, ToolMode] = TOOL_MODES) -> lis
     return [toolset.name for toolset in toolsets.values() if tool in toolset.tool_list]
 
 
-def validate_tool_coverage(registered_tools: set[str]) -> tuple[bool, list[str]]:
+def validate_tool_coverage(
+    registered_tools: set[str], toolsets: Mapping[str, ToolMode] = TOOL_MODES
+) -> tuple[bool, list[str]]:
     """Whether every registered tool is in at least one toolset, and which are not; meta-tools need none."""
-    mapped = {tool for toolset in TOOL_MODES.values() for tool in toolset.tool_list}
+    mapped = {tool for toolset in toolsets.values() for tool in toolset.tool_list}
     unmapped = sorted(registered_tools - mapped - set(META_TOOLS))
     return not unmapped, unmapped
 

@@ -6,7 +6,7 @@ FEATURE = Feature(
     name="language_servers",
     about="definitions, references and problems, as language servers see them",
     package=__name__,
-    tools=("tools:lsp_tool",),
+    tools=("tools:lsp_tool", "tools:lsp_edit"),
     parts={"language server": "parts:language_server"},
     service="servers:open_servers",
 )

@@ -25,6 +25,7 @@ from quintet.adapters.processes.piped_child import Piped
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Files
+from quintet.features.language_servers.edits import WireAction, WireEdit, edits_by_path
 from quintet.features.language_servers.json_rpc import RpcConnection, RpcRefused
 from quintet.features.language_servers.loading import ServerLoading
 from quintet.features.language_servers.occurrences import holding
@@ -116,7 +117,8 @@ class LanguageClient:
         self._ready = False
         self._warm = False  # it has stood by an answer, and no file came or went since
         self._opening_helps: bool | None = None  # whether it finds more in files that are open; None: not tried
-        self.applied: list[Any] = []  # edits that it asked for by itself, which nobody has applied
+        self._raw_diagnostics: list[Any] = []  # as they were published, for code actions
+        self.applied: list[Any] = []  # edits that its commands asked for; the tool writes them
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self.connection = RpcConnection(
             child.reader,
@@ -294,6 +296,58 @@ class LanguageClient:
         )
         return Diagnosed(tuple(sorted(told, key=lambda item: (item.line, item.column))), loading)
 
+    async def renamed(self, line: int, column: int, name: str) -> tuple[dict[str, list[WireEdit]], str]:
+        """The edits that give a symbol another name, by file, and what the server was still at."""
+        if not self._capabilities.rename_provider:
+            raise ToolFailed("this language server cannot rename")
+
+        async def ask() -> Any:
+            return await self._ask_at("textDocument/rename", line, column, {"newName": name})
+
+        answer, loading = await self._stood_by(ask, bool, afresh=True)
+        return edits_by_path(answer), loading
+
+    async def actions(self, line: int) -> list[WireAction]:
+        """What the server offers to do about a line."""
+        if not self._capabilities.code_action_provider:
+            raise ToolFailed("this language server has no code actions")
+        document = self._open_document()
+        if not self._warm:
+            await self._first_sign(asyncio.get_running_loop().time() + self._patience.sign)
+        shown = lines_of(document.text)[line - 1]
+        start = {"line": line - 1, "character": 0}
+        end = {"line": line - 1, "character": units(shown, self._capabilities.position_encoding)}
+        about = [item for item in self._raw_diagnostics if item["range"]["start"]["line"] == line - 1]
+        params = {
+            "textDocument": {"uri": uri_of(document.path)},
+            "range": {"start": start, "end": end},
+            "context": {"diagnostics": about},
+        }
+        return msgspec.convert(await self._ask("textDocument/codeAction", params) or [], list[WireAction])
+
+    async def resolved(self, action: WireAction) -> dict[str, list[WireEdit]]:
+        """The edits of a code action; asked for, or made by a command of the server's, where they do not come along."""
+        if (
+            action.edit is None
+            and isinstance(self._capabilities.code_action_provider, dict)
+            and action.data is not None
+        ):
+            sent = {key: value for key, value in msgspec.to_builtins(action).items() if value is not None}
+            action = msgspec.convert(await self._ask("codeAction/resolve", sent), WireAction)
+        if action.edit is not None:
+            return edits_by_path(action.edit)
+        command = action.command if isinstance(action.command, dict) else {"command": action.command}
+        if not command.get("command"):
+            return {}
+        self.applied.clear()
+        arguments = command.get("arguments", action.arguments) or []
+        await self._ask("workspace/executeCommand", {"command": command["command"], "arguments": arguments})
+        return edits_by_path(self.applied[-1]) if self.applied else {}
+
+    @property
+    def encoding(self) -> str:
+        return self._capabilities.position_encoding
+
     async def places(
         self, method: str, line: int, column: int, extra: dict[str, Any] | None = None
     ) -> list[SourcePlace]:
@@ -429,6 +483,7 @@ class LanguageClient:
         document = self._document
         if document and path_of(published.uri) == document.path and published.version in (None, document.version):
             self._published = published.diagnostics
+            self._raw_diagnostics = params["diagnostics"]
             self.loading.heard()
 
     def _hear_edit(self, params: Any) -> dict[str, bool]:

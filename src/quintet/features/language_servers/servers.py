@@ -25,6 +25,7 @@ from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces, opened
 from quintet.domain.ports.ports import Files
 from quintet.features.language_servers.client import LanguageClient, Patience
+from quintet.features.language_servers.edits import WireAction, WireEdit
 from quintet.features.language_servers.json_rpc import ConnectionLost, RpcRefused
 from quintet.features.language_servers.registry import Language, Server, choose, folders, language_of
 from quintet.features.language_servers.values import Diagnosed, Found, Said
@@ -93,6 +94,30 @@ class LocalLanguageServers:
 
     async def diagnostics(self, path: str, text: str) -> Diagnosed:
         return await self._ask(path, text, lambda server: server.diagnostics())
+
+    async def renamed(
+        self, path: str, text: str, line: int, column: int, name: str
+    ) -> tuple[dict[str, list[WireEdit]], str, str]:
+        """The edits of a rename by file, what the server was still at, and the encoding of its places."""
+
+        async def ask(server: LanguageClient) -> tuple[dict[str, list[WireEdit]], str, str]:
+            return (*await server.renamed(line, column, name), server.encoding)
+
+        return await self._ask(path, text, ask)
+
+    async def actions(self, path: str, text: str, line: int) -> list[WireAction]:
+        return await self._ask(path, text, lambda server: server.actions(line))
+
+    async def acted(self, path: str, text: str, line: int, title: str) -> tuple[dict[str, list[WireEdit]], str]:
+        """The edits of the code action of this title by file, and the encoding of its places."""
+
+        async def ask(server: LanguageClient) -> tuple[dict[str, list[WireEdit]], str]:
+            found = [one for one in await server.actions(line) if one.title == title]
+            if not found:
+                raise ToolFailed(f'no code action is called "{title}" there now; code_actions lists them')
+            return await server.resolved(found[0]), server.encoding
+
+        return await self._ask(path, text, ask)
 
     async def close(self) -> None:
         for program in list(self._running):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.wording import counted, few
+from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import ToolResult, Touch
+from quintet.features.language_servers.edits import WireAction, WireEdit, edited_text
 from quintet.features.language_servers.values import Diagnosed, Found
+from quintet.features.language_servers.wire import lines_of, text_of
 from quintet.tools.declare import tool
+from quintet.tools.files import FileChanged, written
 
 if TYPE_CHECKING:
     from quintet.features.language_servers.servers import LocalLanguageServers
@@ -30,7 +36,7 @@ def _path(arguments: dict[str, Any]) -> Touch:
 @tool(effects={Effect.READ}, touch=_path, needs=("language server",), confined=True)
 async def lsp_tool(
     bench: Workbench,
-    command: Literal["goto_definition", "goto_references", "hover_symbol", "file_diagnostics"],
+    command: Literal["goto_definition", "goto_references", "hover_symbol", "file_diagnostics", "code_actions"],
     path: str,
     symbol: str = "",
     line: int = 0,
@@ -39,14 +45,16 @@ async def lsp_tool(
 
     :command: what to ask
     :path: the file that holds the symbol, or the file to check
-    :symbol: the name, as it stands in the file; not for file_diagnostics
-    :line: the line the symbol stands on, its first occurrence if 0
+    :symbol: the name, as it stands in the file; not for file_diagnostics and code_actions
+    :line: the line the symbol stands on, its first occurrence if 0; code_actions: the line they are for
     """
     servers: LocalLanguageServers = bench.service("language_servers")
     real = bench.files.real(path)
     text = bench.files.read(real).removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
     if command == "file_diagnostics":
         return _diagnostics(await servers.diagnostics(real, text))
+    if command == "code_actions":
+        return _actions(await servers.actions(real, text, _line(path, text, line)))
     where = _find(path, text, symbol, line)
     if command == "hover_symbol":
         said = await servers.hover(real, text, *where)
@@ -55,6 +63,88 @@ async def lsp_tool(
         return _places(await servers.definition(real, text, *where), _nothing("defines", symbol, where))
     word = symbol.strip().rpartition(".")[2]
     return _places(await servers.references(real, text, *where, word), _nothing("refers to", symbol, where), word)
+
+
+def _edits(arguments: dict[str, Any]) -> Touch:
+    """The files that the call names: no other is written, whatever the server wants."""
+    paths = tuple(dict.fromkeys((arguments["path"], *arguments["files"])))
+    return Touch(frozenset({Effect.EDIT}), writes=paths, subjects=paths)
+
+
+@tool(
+    effects={Effect.EDIT},
+    profile=PermissionProfile.NORMAL,
+    touch=_edits,
+    needs=("language server",),
+    toolset="swe",
+    confined=True,
+)
+async def lsp_edit(
+    bench: Workbench,
+    command: Literal["rename", "code_action"],
+    path: str,
+    symbol: str = "",
+    line: int = 0,
+    new_name: str = "",
+    title: str = "",
+    files: tuple[str, ...] = (),
+) -> ToolResult:
+    """Have a language server rename a symbol everywhere, or apply one of its code actions. Nothing is written unless
+    every file that changes is named.
+
+    :command: what to do
+    :path: the file that holds the symbol, or the line
+    :symbol: rename: the name, as it stands in the file
+    :line: the line the symbol stands on, its first occurrence if 0; code_action: the line it is for
+    :new_name: rename: the new name
+    :title: code_action: its title, as lsp_tool code_actions lists it
+    :files: the other files that may change, as goto_references lists them
+    """
+    servers: LocalLanguageServers = bench.service("language_servers")
+    real = bench.files.real(path)
+    text = text_of(bench.files.read(real))
+    if command == "rename":
+        if not new_name.strip():
+            raise ToolFailed("new_name: which name? rename needs one.")
+        edits, loading, encoding = await servers.renamed(real, text, *_find(path, text, symbol, line), new_name)
+        if loading:
+            raise ToolFailed(f"still loading ({loading}), so the rename may be incomplete; ask again in a while")
+    else:
+        edits, encoding = await servers.acted(real, text, _line(path, text, line), title)
+    if not edits:
+        return ToolResult("the server has nothing to change", summary="unchanged")
+    named = {bench.files.relative(one) for one in (path, *files)}
+    changed = {inside(one, bench.root) or one: wanted for one, wanted in edits.items()}
+    if more := sorted(set(changed) - named):
+        raise ToolFailed(f"this also changes {', '.join(more)}; nothing was changed. To do it, name them in files.")
+    return await written(
+        bench, [_file_changed(bench, one, wanted, encoding) for one, wanted in sorted(changed.items())]
+    )
+
+
+def _file_changed(bench: Workbench, path: str, edits: Sequence[WireEdit], encoding: str) -> FileChanged:
+    before = bench.files.read(path)
+    mark = b"\xef\xbb\xbf" if before.startswith(b"\xef\xbb\xbf") else b""
+    try:
+        text = before.removeprefix(mark).decode()
+    except UnicodeDecodeError:
+        raise ToolFailed(f"{path}: not UTF-8, so a server's edits cannot be placed; nothing was changed") from None
+    return path, before, mark + edited_text(text, edits, encoding).encode(), ()
+
+
+def _line(path: str, text: str, line: int) -> int:
+    count = len(lines_of(text))
+    if not 0 < line <= count:
+        raise ToolFailed(f"line = {line}: which line of {path}? It has {counted(count, 'line')}.")
+    return line
+
+
+def _actions(found: Sequence[WireAction]) -> ToolResult:
+    lines = []
+    for one in found[:MOST_SHOWN]:
+        why = f" (cannot be applied: {one.disabled.get('reason', '')})" if one.disabled else ""
+        lines.append(f"{_cut(one.title)}{f'  [{one.kind}]' if one.kind else ''}{why}")
+    return ToolResult("\n".join(lines) or "no code actions", summary=counted(len(found), "code action"))
 
 
 def _find(path: str, text: str, symbol: str, line: int) -> tuple[int, int]:

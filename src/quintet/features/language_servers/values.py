@@ -38,17 +38,3 @@ class Said(Struct, frozen=True):
 class Diagnosed(Struct, frozen=True):
     diagnostics: tuple[Diagnostic, ...]
     loading: str = ""
-
-
-class CodeAction(Struct, frozen=True):
-    title: str
-    kind: str = ""
-    disabled: str = ""  # why it cannot be applied
-
-
-class FileEdit(Struct, frozen=True):
-    """A file with what a server would have it hold."""
-
-    path: str
-    before: bytes
-    after: bytes
