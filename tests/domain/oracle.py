@@ -122,6 +122,7 @@ TOOLS = {
     "git_update_pr_description": ("normal", "publish"),
     "git_comment_on_pr": ("normal", "publish"),
     "Edit": ("normal", "edit"),
+    "lsp_edit": ("normal", "edit"),
     "Write": ("normal", "edit"),
     "fs_write_file": ("normal", "edit"),
     "fs_create_directory": ("normal", "edit"),

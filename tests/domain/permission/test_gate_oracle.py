@@ -74,6 +74,7 @@ ARGUMENTS: dict[str, dict[str, object]] = {
     "librarian_search": {"query": "a"},
     "Read": {"file_path": "src/a.py"},
     "Edit": {"file_path": "src/a.py", "old_string": "a", "new_string": "b"},
+    "lsp_edit": {"command": "rename", "path": "src/a.py", "symbol": "a", "new_name": "b"},
     "Write": {"file_path": "src/a.py", "content": "a"},
     "grep": {"pattern": "a", "path": "src"},
     "glob": {"pattern": "*.py"},

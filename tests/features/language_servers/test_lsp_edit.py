@@ -31,7 +31,7 @@ def test_edits_are_placed_by_the_lines_and_units_of_the_protocol() -> None:
 
 
 def test_what_is_more_than_text_is_refused() -> None:
-    with pytest.raises(ToolFailed, match="wants to delete files"):
+    with pytest.raises(ToolFailed, match="would also delete files"):
         edits_by_path({"documentChanges": [{"kind": "delete", "uri": "file:///p/a.py"}]})
     assert edits_by_path(None) == {}
 

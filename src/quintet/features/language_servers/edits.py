@@ -54,7 +54,7 @@ def edits_by_path(answer: Any) -> dict[str, list[WireEdit]]:
     for one in wanted.document_changes or ():
         if one.kind or one.text_document is None:
             raise ToolFailed(
-                f"the server wants to {one.kind or 'change'} files, and not only their text: do it by hand"
+                f"the server would also {one.kind or 'change'} files, which is not done here: nothing was changed"
             )
         found.setdefault(path_of(one.text_document.uri), []).extend(one.edits)
     if wanted.document_changes is None:
