@@ -52,6 +52,7 @@ class Tried(NamedTuple):
     arguments: dict[str, Any]
     has: str  # stands in the answer
     words: tuple[str, ...] = ()
+    env: dict[str, str] = {}  # noqa: RUF012
 
 
 ROOT = "{root}"
@@ -73,6 +74,7 @@ SERVERS = (
         "create_entities",
         {"entities": [{"name": "ada", "entityType": "person", "observations": ["wrote"]}]},
         "ada",
+        env={"MEMORY_FILE_PATH": "{home}/memory.jsonl"},
     ),
     Tried(
         "@modelcontextprotocol/server-sequential-thinking",
@@ -97,7 +99,6 @@ SERVERS = (
     ),
     Tried("mcp-server-calculator", "pip", "mcp-server-calculator", "calculate", {"expression": "6*7"}, "42"),
     Tried("duckduckgo-mcp-server", "pip", "duckduckgo-mcp-server", "", {}, "search"),
-    Tried("mcp-server-docker", "pip", "mcp-server-docker", "", {}, "list_containers"),
     Tried("@upstash/context7-mcp", "npm", "@upstash/context7-mcp/dist/index.js", "", {}, "resolve-library-id"),
     Tried("mcp-server-commands", "npm", "mcp-server-commands/build/index.js", "", {}, "run_"),
     Tried(
@@ -113,7 +114,7 @@ SERVERS = (
 SUITE = "@modelcontextprotocol/conformance"
 NODE = "node@22"  # which the suite needs
 EXPLAINED = {
-    "mcp-server-docker": "it looks for a Docker daemon when it starts",
+    "auth/2025-03-26-oauth-metadata-backcompat": "the SDK wants the issuer of old metadata to be the server itself",
     "auth/basic-cimd": "the client registers itself; it has no address of its own for its metadata",
     "auth/client-credentials-jwt": "an extension for clients without a user",
     "auth/client-credentials-basic": "an extension for clients without a user",
@@ -181,7 +182,8 @@ def install(folder: Path) -> None:
 
 def command(one: Tried, installed: Path, root: Path) -> tuple[list[str], str]:
     """How a server is started, and its version; nothing where it is not installed."""
-    words = [word.replace(ROOT, str(root)).replace("{home}", str(root)) for word in one.words]
+    home = home_of(f"s{SERVERS.index(one)}")
+    words = [word.replace(ROOT, str(root)).replace("{home}", home) for word in one.words]
     if one.manager == "npm":
         folder = installed / "node_modules" / one.package
         script = installed / "node_modules" / one.program.removeprefix("node_modules/")
@@ -209,6 +211,7 @@ def others(root: Path, installed: Path) -> int:
                 f"command = {json.dumps(words[0])}",
                 f"args = {json.dumps(words[1:])}",
                 f"folders = {json.dumps([str(installed)])}",
+                *(f"env.{name} = {json.dumps(value)}" for name, value in variables(package, names[package])),
                 "timeout = 90\n",
             )
         )
@@ -218,6 +221,16 @@ def others(root: Path, installed: Path) -> int:
     settings("\n".join(tables), [f"{name}:*" for name in names.values()])
     print("| server | version | tried | result |\n| --- | --- | --- | --- |")
     return asyncio.run(used_others(root, started, names))
+
+
+def variables(package: str, name: str) -> list[tuple[str, str]]:
+    given = next(one.env for one in SERVERS if one.package == package)
+    return [(key, value.replace("{home}", home_of(name))) for key, value in given.items()]
+
+
+def home_of(name: str) -> str:
+    """The home that a server of the user's own settings has, which lasts."""
+    return os.path.join(os.environ["XDG_STATE_HOME"], "quintet/mcp/yours", name)
 
 
 async def used_others(root: Path, started: dict[str, tuple[list[str], str]], names: dict[str, str]) -> int:

@@ -122,3 +122,12 @@ def test_a_program_brings_its_package_and_not_the_home(home: Path, repo: Path) -
     loose = home.parent / "loose.py"
     loose.write_text("")
     assert read_folders(McpServer("m", "your settings", ("python3", str(loose))), str(repo)) == ()
+
+
+def test_a_link_in_a_folder_that_is_shown_is_not_shown_again(home: Path, repo: Path) -> None:
+    (home / "real/bin").mkdir(parents=True)
+    (home / "real/pyvenv.cfg").write_text("")
+    (home / "real/bin/server").write_text("")
+    (home / "linked").symlink_to(home / "real")
+    server = McpServer("m", "your settings", (str(home / "linked/bin/server"),), folders=(str(home),))
+    assert read_folders(server, str(repo)) == (str(home),)

@@ -58,7 +58,9 @@ def read_folders(server: McpServer, root: str, private: Sequence[str] = ()) -> t
     if server.origin == OWN_SETTINGS and server.command:
         found = [_package(path) for path in _programs(server)]
         given += [path for path in found if path and not refused_folder((path,), root, private)]
-    return tuple(dict.fromkeys(path for path in given if os.path.exists(path)))
+    there = list(dict.fromkeys(path for path in given if os.path.exists(path)))
+    # What lies in another one of them is shown with it, and a link there cannot be mounted on.
+    return tuple(path for path in there if not any(path != other and below(path, other) for other in there))
 
 
 def _programs(server: McpServer) -> list[str]:
