@@ -31,10 +31,10 @@ def main() -> int:
     said = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
     sys.stdout.write(
         f"{len(outcome.codes)} inputs: {said}; {outcome.kills} kills, {outcome.stops} stops; "
-        f"{len(outcome.problems)} problems\n"
+        f"{len(outcome.problems)} problems, {outcome.unsent} inputs not sent in time\n"
     )
     sys.stdout.writelines(f"  {problem}\n" for problem in outcome.problems)
-    return 1 if outcome.problems else 0
+    return 1 if outcome.problems or outcome.unsent else 0
 
 
 if __name__ == "__main__":

@@ -35,6 +35,7 @@ class Outcome:
     problems: list[str] = field(default_factory=list)
     kills: int = 0
     stops: int = 0
+    unsent: int = 0  # inputs for which there was no time
     statuses: Counter[str] = field(default_factory=Counter)
 
 
@@ -81,6 +82,9 @@ class Owners:
                 name = self._left.get_nowait()
             except Empty:
                 return
+            if time.monotonic() >= self._end:
+                self.outcome.unsent += 1
+                continue
             code = -signal.SIGKILL
             while code == -signal.SIGKILL and time.monotonic() < self._end:
                 code = self._once(name)
