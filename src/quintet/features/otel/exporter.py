@@ -76,7 +76,7 @@ class OtelExporter:
     async def close(self) -> None:
         """Send what is left; a collector that does not answer is given up, one that is not there at once."""
         if not await self._reached():
-            self._wire.shutdown()
+            await asyncio.to_thread(self._wire.shutdown)
             self._say("the collector cannot be reached; the last spans are not sent")
         enough = threading.Timer(CLOSE_SECONDS, self._wire.shutdown)
         enough.start()
