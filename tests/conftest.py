@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from quintet.app.machine_parts import find_ripgrep
+from tests import watchdog
 from tests.adapters.model_server import Reply
 from tests.places import ROOT
 from tests.surfaces.program import Model, ModelThread, Program
@@ -118,6 +119,15 @@ def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR it first saw
 
 
+@pytest.fixture(autouse=True)
+def loop_is_free(request: pytest.FixtureRequest) -> Iterator[None]:
+    """No callback of a loop takes long (`tests/watchdog.py`), in the rooms that are watched."""
+    watchdog.slow.clear()
+    yield
+    if watchdog.watches(request.node.nodeid):
+        assert not watchdog.slow, "the loop was held up:\n" + "\n".join(watchdog.slow)
+
+
 @pytest.fixture(scope="session")
 def first_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository that every `repo` is a copy of: git makes it once."""
@@ -194,6 +204,7 @@ def tools(repo: Path) -> Caller:
 
 
 def pytest_configure() -> None:
+    watchdog.install()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite in the background of a script is deaf to it, and
         signal.signal(signal.SIGINT, signal.default_int_handler)  # so would be every program it starts
 
