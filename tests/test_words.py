@@ -78,7 +78,6 @@ ODD = {
 ALLOWED = {
     "domain/shell/programs.py": "names of programs: wall",
     "engine/cycle/cycle.py: goes on": "a reason in journals, which replay to the letter",
-    "engine/turn/gatekeeper.py: the axes were tightened": "a reason in journals, which replay to the letter",
     "features/forge/pull_request.py": "as the forge's own page says it: ada wants to merge",
     "domain/permission/question.py: why asked": "a label that the journal of earlier versions has",
 }

@@ -92,5 +92,8 @@ def test_trust_names_them(quintet: Program) -> None:
     hooks = '["cd scripts && ./g.sh", "sh scripts/g.sh"]'
     put(quintet.root / ".quintet/settings.toml", f"[hooks]\nstop = {hooks}\n")
     said = quintet.run("trust").out
-    assert "runs `cd scripts && ./g.sh` as you, outside the sandbox, at the end of each turn; what it runs" in said
+    assert (
+        "runs `cd scripts && ./g.sh` as you, outside the sandbox, at the end of each turn; the project files that it"
+        in said
+    )
     assert "runs `sh scripts/g.sh` as you, outside the sandbox, at the end of each turn\n" in said

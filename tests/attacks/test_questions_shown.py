@@ -15,7 +15,7 @@ from tests.surfaces.tui.watching import Person, watch
 
 LONG = "rm -rf build\n" + "# nothing to see here\n" * 116 + "effects    read"
 OWN = (
-    "Reason     doing what cannot be taken back always needs approval (rm: deletes)",
+    "Reason     doing something that cannot be undone always needs approval (rm: deletes)",
     "Dials      [BUILD]",
     "Effects    destroy",
     "Secrets    GH_TOKEN",

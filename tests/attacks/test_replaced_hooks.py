@@ -35,4 +35,4 @@ def test_what_takes_the_place_of_hooks_is_moved_aside(repo: Path, kind: Sandbox,
     for name in ("hooks", "config", "info"):
         assert not (repo / ".git" / name).is_symlink()
     if kind is not Sandbox.BWRAP:
-        assert "kept out of the project" in " ".join(done.notes)
+        assert "may not be in the project" in " ".join(done.notes)

@@ -50,7 +50,7 @@ def test_an_install_does_not_hand_its_network_to_the_rest_of_the_line(world: Wor
     put(world.project / "exfil.py", f"{reach}\n")
     put(world.project / "Makefile", "exfil:\n\tpython3 exfil.py\n")
     outcome = attacker.session(bash("pip install -q --no-index ./nothing; make exfil"), profile="trusted")
-    assert outcome.verdicts == ["ask"] and "run them apart" in outcome.calls[0].reason, outcome.texts
+    assert outcome.verdicts == ["ask"] and "run them separately" in outcome.calls[0].reason, outcome.texts
     assert world.untouched(outcome.said) == []
 
 
@@ -60,7 +60,7 @@ def test_a_commit_does_not_open_the_repository_to_the_rest_of_the_line(world: Wo
     world.make_repository()
     put(world.project / "s2.py", "open('.git/commondir', 'w').write('../evil')\n")
     outcome = attacker.session(bash("git add a.txt && python3 s2.py"), profile="trusted")
-    assert outcome.verdicts == ["ask"] and "run them apart" in outcome.calls[0].reason, outcome.texts
+    assert outcome.verdicts == ["ask"] and "run them separately" in outcome.calls[0].reason, outcome.texts
     assert not (world.project / ".git/commondir").exists()
 
 

@@ -31,14 +31,14 @@ env = { T = "${GH_TOKEN}", L = "${LANG}" }
 """
 WORDS = [
     "turns the sandbox off",
-    "opens sessions at profile unrestricted",
+    "opens sessions in profile unrestricted",
     "runs `scripts/start.sh` as you, outside the sandbox, when a session opens",
     "runs `touch /tmp/x` as you, outside the sandbox, when a session opens",
-    "runs `make lint` as you, outside the sandbox, when a session opens; what it runs of the project may change later",
-    "MCP server theirs starts `npx theirs` in the sandbox, gets your LANG, asks for your GH_TOKEN: not given",
-    "MCP server docs reaches https://docs.example/mcp, asks for your GH_TOKEN: not given",
+    "runs `make lint` as you, outside the sandbox, when a session opens; the project files that it runs may",
+    "MCP server theirs starts `npx theirs` in the sandbox, gets your LANG, requests your GH_TOKEN: not given",
+    "MCP server docs reaches https://docs.example/mcp, requests your GH_TOKEN: not given",
     "loads tools that run as you, outside the sandbox: tools/rows.py",
-    "puts prompts of its own in the place of Quintet's: prompts/modes/build.md",
+    "replaces Quintet's prompts with its own: prompts/modes/build.md",
 ]
 
 

@@ -194,7 +194,7 @@ def test_the_question_names_what_servers_start_reach_and_take(repo: Path) -> Non
     put(repo / ".mcp.json", json.dumps({"mcpServers": servers}))
     question = trust_question(locate(str(repo)))
     assert question is not None
-    assert "MCP server a starts `npx x` in the sandbox, with a network, gets your HOME" in question.text
+    assert "MCP server a starts `npx x` in the sandbox, with network access, gets your HOME" in question.text
     assert "MCP server b reaches https://b.example/mcp" in question.text
 
 

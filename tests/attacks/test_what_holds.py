@@ -54,7 +54,7 @@ def test_without_a_sandbox_every_question_says_so(repo: Path) -> None:
 
 def test_in_a_partial_sandbox_it_says_what_is_open(repo: Path) -> None:
     asked, _ = said(repo, "make test", Sandbox.PARTIAL)
-    assert "its .git and protected files can be written, its secret files read" in "\n".join(asked.detail)
+    assert "can write .git and protected files, can read secret files" in "\n".join(asked.detail)
 
 
 def test_what_is_typed_into_a_shell_outside_asks_and_says_so(repo: Path) -> None:

@@ -242,7 +242,7 @@ def test_a_prompt_that_cannot_be_used_is_an_error(quintet: Program) -> None:
     trust_now(quintet.root)
     found = findings(quintet)["PROMPT_REFUSED"]
     assert (found["severity"], found["subject"], found["fixable"]) == ("error", "modes/build.md", False)
-    assert "only the user does" in found["problem"]
+    assert "only the user changes dials" in found["problem"]
     assert quintet.run("doctor").code == 1
 
 

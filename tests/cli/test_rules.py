@@ -100,8 +100,8 @@ def test_a_person_says_always_and_is_not_asked_again(quintet: Program, model: Mo
     model(call("bash", command=TEST), Reply(text="one"), call("bash", command=TEST), Reply(text="two"))
     terminal = quintet.plain(*BUILD)
     terminal.types("test it")
-    terminal.sees(f"Run: {TEST}?", "Always     in this project, until `quintet rules revoke`")
-    terminal.sees("[y] yes   [s] yes, for this session   [a] always here: this line")
+    terminal.sees(f"Run: {TEST}?", "Always     in this project, until you run `quintet rules revoke`")
+    terminal.sees("[y] yes   [s] yes, for this session   [a] always in this project: this line")
     terminal.sees("[t] continue in profile trusted   [n] no   [e] no, with feedback")
     terminal.types("a")
     terminal.sees(f"rule     allow bash {TEST} (build) · quintet rules revoke rule-", "one", "› ")
@@ -166,7 +166,7 @@ def test_a_refused_line_gives_its_reason_once(quintet: Program) -> None:
     terminal.types("! cat .env")
     terminal.confirms("s")
     said = terminal.sees("blocked", "› ")
-    assert said.count("it may hold secrets") == 1
+    assert said.count("it may contain secrets") == 1
     terminal.types("! shred -u tally/count.py")
     terminal.confirms("s")
     terminal.sees("[n] no")

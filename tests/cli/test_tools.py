@@ -251,7 +251,7 @@ def test_a_call_as_json_leads_to_its_decision(quintet: Program) -> None:
     ("flags", "reason"),
     [
         ((), "Write needs profile normal or above; this is restricted"),
-        (("--mode", "review", "--permission-profile", "normal"), "work mode review does not edit"),
+        (("--mode", "review", "--permission-profile", "normal"), "work mode review does not allow changing files"),
         (
             ("--permission-profile", "normal"),
             "Skipped: Write new.txt needs approval (in chat every change needs approval)",

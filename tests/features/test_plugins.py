@@ -109,7 +109,7 @@ def test_its_tool_goes_through_the_gate(environment: Environment, places: Path) 
         places, "tools", "call", "weather_of", "--args", oslo, env={"QUINTET_WEATHER_FILE": ".env"}
     )
     assert hidden.returncode != 0 and "secret\n" not in hidden.stdout
-    assert "may hold secrets" in hidden.stdout + hidden.stderr
+    assert "may contain secrets" in hidden.stdout + hidden.stderr
 
 
 def test_its_command_and_its_setting(environment: Environment, places: Path) -> None:

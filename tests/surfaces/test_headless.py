@@ -107,7 +107,7 @@ def test_swe_keeps_the_run_to_its_phases(quintet: Program, model: Model) -> None
     done = quintet.run("-p", "fix it", "--swe", "--output-format", "stream-json").clean(0)
     events = {event["type"]: event for event in done.lines()}
     assert events["phase_moved"]["after"] == "localization"
-    assert events["tool_finished"]["content"].startswith("bash is not in SWE phase localization")
+    assert events["tool_finished"]["content"].startswith("bash is not available in SWE phase localization")
 
 
 NOT_RENAMED = (Reply(text="NEEDS_WORK\nno"), Reply(text="It is not renamed."), Reply(text="NEEDS_WORK\nno"))

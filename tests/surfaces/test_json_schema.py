@@ -33,7 +33,7 @@ def test_a_second_wrong_answer_fails_the_run_and_stdout_stays_empty(quintet: Pro
     model(Reply(text='{"words": "three"}'), Reply(text='{"words": null}'), Reply(text='{"words": 3}'))
     done = quintet.run("-p", "count", "--json-schema", SCHEMA).clean(1)
     assert done.out == ""
-    assert "failed: the answer does not fit its schema: $.words: integer is expected, found null" in done.err
+    assert "failed: the answer does not match its schema: $.words: integer is expected, found null" in done.err
 
 
 def test_a_failed_run_has_no_value(quintet: Program, model: Model) -> None:

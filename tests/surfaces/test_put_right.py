@@ -19,7 +19,7 @@ pytestmark = [
 GEN = (
     "import os\nopen('.mcp.json', 'w').write('{}')\nos.mkdir('.vscode')\nopen('.vscode/tasks.json', 'w').write('{}')\n"
 )
-WHY = "`python3 gen.py` made .mcp.json and .vscode. Files that other programs run are kept out of the project."
+WHY = "`python3 gen.py` made .mcp.json and .vscode. Files that other programs run may not be in the project."
 
 
 @pytest.fixture
@@ -62,13 +62,13 @@ def test_plain_tells_once_for_a_model_and_once_for_a_line_of_your_own(planting: 
     terminal.sees("› ")
     terminal.types("generate")
     shown = terminal.sees("generated", "› ").replace("\r", "")
-    assert shown.count("kept out of the project") == 1
+    assert shown.count("may not be in the project") == 1
     taken_back(planting, shown)
     (planting.root / ".mcp.json").unlink()
     terminal.types("!python3 gen.py && false")
     terminal.confirms("s")
     shown = terminal.sees("exit 1", "\n› ")
-    assert shown.count("kept out of the project") == 1
+    assert shown.count("may not be in the project") == 1
     assert shown.count("exit 1") <= 2  # of the call, and of its output
 
 

@@ -66,8 +66,8 @@ def test_what_cannot_be_looked_at_says_why(repo: Path) -> None:
         (["a.pdf"] * 9, "1 to 8 are allowed"),
         (["a.pdf"], "a.pdf: not a PNG, JPEG, WebP or GIF"),
         (["big.png"], "the most that can be looked at is 5000000"),
-        (["key.pem"], "it may hold secrets"),
-        (["link.png"], "it may hold secrets"),
+        (["key.pem"], "it may contain secrets"),
+        (["link.png"], "it may contain secrets"),
         (["nowhere.png"], "No such file"),
     ):
         assert says in tools.fails("visual_checker", question="?", images=images)

@@ -168,4 +168,6 @@ def test_the_tools_that_move_say_where_the_run_is_now(check: Caller) -> None:
         "In target_fix_verification."
     )
     assert check.ok("return_to_fix_phase", reason="one test still fails").startswith("In fix.")
-    assert check.fails("advance_phase", values={}) == "regression_check is not done: values lacks pass_to_pass_status"
+    assert (
+        check.fails("advance_phase", values={}) == "regression_check is not done: values is missing pass_to_pass_status"
+    )

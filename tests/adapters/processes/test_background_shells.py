@@ -495,7 +495,7 @@ def ended(driver: Driver) -> list[str]:
         ("make serve", "/control manual", "run control is manual"),
         ("make serve", "/mode chat", "in chat every change needs approval"),
         ("make serve", "/mode review --model-mode deep", "profile trusted allows build"),
-        ("touch x; sleep {}", "/mode plan", "work mode plan does not edit"),
+        ("touch x; sleep {}", "/mode plan", "work mode plan does not allow changing files"),
     ],
 )
 def test_a_shell_that_turned_dials_no_longer_grant_is_ended(repo: Path, line: str, dial: str, why: str) -> None:
@@ -503,7 +503,7 @@ def test_a_shell_that_turned_dials_no_longer_grant_is_ended(repo: Path, line: st
         await until(lambda: alive("sleep", long, seconds=0))
         await driver.command(dial)
         told = await driver.until_type(p.Noticed)
-        assert told.text.startswith(f"background shell 1 is ended ({line}): {why}"), told.text
+        assert told.text.startswith(f"background shell 1 was ended ({line}): {why}"), told.text
         assert not await asyncio.to_thread(alive, "sleep", long)
         await driver.command("/mode build --autonomous --permission-profile trusted")
         await driver.turn("look")

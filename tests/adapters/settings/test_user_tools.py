@@ -188,7 +188,7 @@ def test_a_tool_of_ones_own_is_in_its_toolset_and_nowhere_else(trusted: Path) ->
     run(trusted, model, settings=MENU)
     assert shown(model, 0) == set(META_TOOLS)
     assert "count_rows" not in shown(model, 1)
-    assert told(model, 2) == "count_rows is not in this toolset; it is in: data. menu_enter goes there."
+    assert told(model, 2) == "count_rows is not in this toolset; it is in: data. Use menu_enter to go there."
     assert told(model, 3).endswith(", count_rows")
     assert shown(model, 3) == {*META_TOOLS, *TOOL_MODES["data"].tool_list, "count_rows"}
     assert told(model, 4) == "2 rows"

@@ -8,7 +8,7 @@ from quintet.domain.journal.describe import RepeatFilter, describe
 from quintet.domain.journal.protocol import Event, Recorded, RunMoved, ToolFinished, TurnFinished, TurnStarted
 from quintet.domain.turn.tool_spec import CallStatus
 
-ASKS = "publishing always needs approval; nobody is attached to ask"
+ASKS = "publishing always needs approval; nobody can approve it in this run"
 BEGUN = TurnStarted(turn="turn-1", run="run-1", submission="s-1", text="push", axes=Axes())
 
 

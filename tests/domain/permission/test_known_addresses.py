@@ -125,7 +125,7 @@ def test_telling_a_page_something_is_acting_there(axes: Axes) -> None:
 def test_a_page_of_the_project_with_a_network_is_composed_there_whatever_was_said(axes: Axes, path: str) -> None:
     touch = Touch(frozenset({Effect.FETCH, Effect.READ}), reads=("x",), outward=Outward((path,)))
     known = addresses_in(f"open {path} and http://{path} or {path.removeprefix('file:')}", bare=True)
-    assert "with a network" in with_known(touch, known, axes).asks
+    assert "over the network" in with_known(touch, known, axes).asks
 
 
 def test_elsewhere_they_go() -> None:

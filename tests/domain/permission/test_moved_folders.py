@@ -27,7 +27,7 @@ def test_a_folder_goes_unasked_only_if_each_entry_would(folders: list[tuple[str,
 
 def test_what_is_closed_or_too_much_is_not_taken_for_nothing() -> None:
     assert judged(FolderContents(closed="x"), "a", "b", PROTECTION).refused == (
-        "a/x cannot be looked into, so what it holds is not known"
+        "a/x cannot be read, so its content is not known"
     )
     assert judged(FolderContents(more=True), "a", "b", PROTECTION).asks
     many = FolderContents((("", tuple(f"{number}.code-workspace" for number in range(101))),))

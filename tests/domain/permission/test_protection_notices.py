@@ -8,10 +8,10 @@ BASH = ("bash", "-c", "python3 gen.py")
 def test_all_of_one_command_is_one_notice_with_why_where_and_what_to_do() -> None:
     moved = [MovedAside(path, f"/home/ann/state/aside/1/{path}") for path in (".mcp.json", ".vscode")]
     assert notices(BASH, moved, "/home/ann") == [
-        "`python3 gen.py` made .mcp.json and .vscode. Files that other programs run are kept out of the project.\n"
+        "`python3 gen.py` made .mcp.json and .vscode. Files that other programs run may not be in the project.\n"
         "They are now in\n"
         "  ~/state/aside/1\n"
-        "To take one back, in your shell:\n"
+        "To restore one, in your shell:\n"
         "  quintet aside back .mcp.json"
     ]
 

@@ -15,7 +15,7 @@ READS = Grant((Effect.READ,))
 LOOKS = Grant((Effect.READ,), read_roots=("/srv/data",))
 INSTALLS = Grant((Effect.INSTALL,), (ROOT,), network=True)
 LEAVES = Grant((Effect.OUTSIDE,), (ROOT,))
-LEFT_OPEN = "partial sandbox: its .git and protected files can be written, its secret files read"
+LEFT_OPEN = "partial sandbox: can write .git and protected files, can read secret files"
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ LEFT_OPEN = "partial sandbox: its .git and protected files can be written, its s
         (
             READS,
             Sandbox.PARTIAL,
-            "writes nothing · network off · partial sandbox: secret files of the project can be read",
+            "writes nothing · network off · partial sandbox: can read secret files of the project",
         ),
         (EDITS, Sandbox.NONE, UNCONTAINED),
         (READS, Sandbox.NONE, UNCONTAINED),

@@ -97,7 +97,9 @@ TOGETHER = [
 def test_what_needs_more_than_the_project_does_not_share_it(line: str) -> None:
     decision = decided(line)
     assert decision.verdict is Verdict.ASK
-    assert "run them apart" in decision.reason or line in ALONE or "together with" in decision.reason, decision.reason
+    assert "run them separately" in decision.reason or line in ALONE or "together with" in decision.reason, (
+        decision.reason
+    )
 
 
 @pytest.mark.parametrize("line", TOGETHER)
@@ -128,7 +130,7 @@ ALONE = {
 def test_of_one_command_nobody_is_told_to_run_it_apart(line: str) -> None:
     decision = decided(line)
     assert decision.verdict is Verdict.ASK
-    assert decision.reason == f"{ALONE[line]}it could send anything with the network"
+    assert decision.reason == f"{ALONE[line]}it could send anything over the network"
 
 
 @pytest.mark.parametrize(
@@ -136,22 +138,23 @@ def test_of_one_command_nobody_is_told_to_run_it_apart(line: str) -> None:
 )
 def test_of_several_the_others_are_run_apart(line: str) -> None:
     reason = decided(line).reason
-    assert "make runs in the same line" in reason and reason.endswith("run them apart")
+    assert "make runs in the same line" in reason and reason.endswith("run them separately")
 
 
 def test_the_reason_says_what_they_share() -> None:
     assert decided("pip install . && make exfil").reason == (
-        "pip installs, and make runs in the same line: they could send anything with the network; run them apart"
+        "pip installs, and make runs in the same line: "
+        "together they could send anything over the network; run them separately"
     )
     assert decided("git add x && python3 s2.py").reason == (
         "git changes the repository, and python runs in the same line: "
-        "they could change what git runs with .git writable; run them apart"
+        "together they could change what git runs, because .git is writable; run them separately"
     )
 
 
 def test_a_question_that_is_asked_anyway_says_it_too() -> None:
     reason = decided("pip install . && make", "normal").reason
-    assert reason.startswith("installing needs approval in profile normal") and "run them apart" in reason
+    assert reason.startswith("installing needs approval in profile normal") and "run them separately" in reason
 
 
 def test_a_rule_for_this_very_line_lifts_it() -> None:

@@ -15,12 +15,12 @@ from quintet.features.registry import tables
 AS_YOU = "as you, outside the sandbox"
 
 SAID = [
-    ({"sandbox.use": "none"}, "turns the sandbox off: approved commands can do all that you can do"),
-    ({"sandbox.use": "partial"}, "uses the partial sandbox, which holds less than bubblewrap"),
-    ({"sandbox.loopback": "open"}, "keeps this machine's own ports open for commands with a network"),
+    ({"sandbox.use": "none"}, "turns the sandbox off: approved commands can do everything that you can do"),
+    ({"sandbox.use": "partial"}, "uses the partial sandbox, which restricts less than bubblewrap"),
+    ({"sandbox.loopback": "open"}, "sets this machine's own ports to open for commands with network access"),
     (
         {"dials.permission_profile": "unrestricted"},
-        "opens sessions at profile unrestricted: more goes without a question",
+        "opens sessions in profile unrestricted: more calls run without approval",
     ),
     ({"routing.smart": "evil"}, "uses model evil for smart"),
     (
@@ -35,15 +35,15 @@ SAID = [
     ({"executors.codex.command": "./codex", "executors.codex.pass_env": ("AWS",)}, "AI CLI codex: starts `./codex`, "),
     ({"deploy.prod.backend": "curl x", "deploy.prod.production": False}, "deployment to prod: backend runs `curl x`, "),
     ({"forge.url": "https://evil.example"}, "sends your forge token to https://evil.example"),
-    ({"web.brave_url": "https://evil.example"}, "sends web searches, and your key for Brave, to https://evil.example"),
-    ({"secrets.expose": ("GH_TOKEN: curl *",)}, "gives secrets to commands: GH_TOKEN: curl *"),
-    ({"protect.not_secrets": (".env",)}, "lets files that look like secrets be read: .env"),
+    ({"web.brave_url": "https://evil.example"}, "sends web searches and your Brave key to https://evil.example"),
+    ({"secrets.expose": ("GH_TOKEN: curl *",)}, "exposes secrets to commands: GH_TOKEN: curl *"),
+    ({"protect.not_secrets": (".env",)}, "allows reading files that look like secrets: .env"),
     ({"browser.path": "./chrome"}, "starts ./chrome as the browser"),
     ({"browser.sandbox": False}, "turns the browser's own sandbox off"),
-    ({"observability.otel": True}, "sends what sessions do to your OpenTelemetry"),
-    ({"checkpoints.enabled": False}, "turns checkpoints off: /rewind has nothing to go back to"),
+    ({"observability.otel": True}, "sends session activity to your OpenTelemetry"),
+    ({"checkpoints.enabled": False}, "turns checkpoints off: /rewind cannot restore files"),
     ({"limits.max_cost": 0.0}, "sets limits.max_cost to 0.0: "),
-    ({"display.bell": False, "prompt.enter": "newline"}, "sets also display.bell = False, prompt.enter = newline"),
+    ({"display.bell": False, "prompt.enter": "newline"}, "also sets display.bell = False, prompt.enter = newline"),
 ]
 
 
@@ -61,8 +61,8 @@ def test_the_gravest_come_first_and_what_is_harmless_last() -> None:
     given = {key: value for one, _ in reversed(SAID) for key, value in one.items()}
     said = lines(given)
     assert said[0].startswith("turns the sandbox off")
-    assert said[1].startswith("opens sessions at profile") and said[2].startswith("model ")
-    assert said[-1].startswith("sets also")
+    assert said[1].startswith("opens sessions in profile") and said[2].startswith("model ")
+    assert said[-1].startswith("also sets")
 
 
 def test_no_setting_goes_without_a_word() -> None:
@@ -77,7 +77,7 @@ def test_no_setting_goes_without_a_word() -> None:
 
 def test_a_hook_says_first_what_it_runs_and_then_that_this_may_change() -> None:
     (line,) = lines({"hooks.stop": ("make lint",)}, ("make lint",))
-    when = f"{AS_YOU}, at the end of each turn; what it runs of the project may change later without approval"
+    when = f"{AS_YOU}, at the end of each turn; the project files that it runs may change later without approval"
     assert line == f"runs `make lint` {when}"
     (line,) = lines({"hooks.stop": (long := f"make {'x' * 99}",)}, (long,))
     assert line == f"runs `{long[:39]}…` {when}: `{long}`"
@@ -86,12 +86,12 @@ def test_a_hook_says_first_what_it_runs_and_then_that_this_may_change() -> None:
 SERVERS = [
     (
         WantedServer("a", "npx x", network=True, gets=("HOME",)),
-        "starts `npx x` in the sandbox, with a network, gets your HOME",
+        "starts `npx x` in the sandbox, with network access, gets your HOME",
     ),
     (WantedServer("a", url="https://b.example/mcp", network=True), "reaches https://b.example/mcp"),
     (
         WantedServer("a", "x", refused=("GH_TOKEN", "KEY")),
-        "starts `x` in the sandbox, asks for your GH_TOKEN, KEY: not given, unless your own [mcp] variables say so",
+        "starts `x` in the sandbox, requests your GH_TOKEN, KEY: not given, unless your own [mcp] variables allow it",
     ),
 ]
 

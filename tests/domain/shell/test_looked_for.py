@@ -69,10 +69,10 @@ def test_without_a_whole_sandbox_a_link_to_it_is_not_opened_either(sandbox: Sand
 
 
 def test_the_refusal_says_what_to_do() -> None:
-    settings = 'not_secrets = [".env"] under [protect] in your settings says that it holds none'
-    assert decided("cat .env").reason == f".env is protected: it may hold secrets; {settings}"
+    settings = 'if it contains no secrets, add not_secrets = [".env"] under [protect] in your settings'
+    assert decided("cat .env").reason == f".env is protected: it may contain secrets; {settings}"
     assert decided("cp .env.example .env").reason == (
-        f".env is protected: it may hold secrets; write it yourself in a terminal, or {settings}"
+        f".env is protected: it may contain secrets; write it yourself in a terminal, or {settings}"
     )
     assert decided("cat .ssh/id_rsa").reason.endswith("use it yourself in a terminal")
 

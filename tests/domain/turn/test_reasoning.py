@@ -164,7 +164,7 @@ def test_done_needs_evidence_in_build_and_repair() -> None:
 def test_circles_are_seen() -> None:
     a, b, c = ("Read", "{1}", "x"), ("grep", "{2}", "y"), ("Read", "{1}", "changed")
     assert "three times" in going_in_circles([b, a, a, a])
-    assert "in turns" in going_in_circles([a, b, a, b])
+    assert "alternately" in going_in_circles([a, b, a, b])
     assert going_in_circles([a, a, c]) == ""
     assert going_in_circles([a, b, a]) == ""
     assert going_in_circles([a, b, c, b]) == ""
@@ -177,4 +177,4 @@ def test_s1_2_3_a_report_is_read_and_a_reply_that_is_none_becomes_its_summary() 
     assert "- low: a.py:3 — no test" in report.as_markdown()
     assert read_qa_report("looks good") == QaReport("looks good")
     assert read_qa_report('{"summary": 3}').severity is QaSeverity.NONE
-    assert read_qa_report("").summary == "the reviewer said nothing"
+    assert read_qa_report("").summary == "the reviewer replied with nothing"

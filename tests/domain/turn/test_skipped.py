@@ -130,7 +130,7 @@ def test_a_reason_is_of_the_same_kind_whatever_it_names(one: str, two: str, same
         ),
         (
             SkippedCall("bash", "a\nb\nc", "x", (E.DESTROY,)),
-            "Skipped: a b c cannot be taken back, which needs approval, and this run is non-interactive.",
+            "Skipped: a b c cannot be undone, which needs approval, and this run is non-interactive.",
         ),
     ],
 )
@@ -148,7 +148,7 @@ def test_the_model_is_told_which_call_why_and_what_to_do_instead() -> None:
         "publishing always needs approval (git push: publishes by force). The call was bash git push --force. "
     )
     assert "Nobody can approve calls in this run" in words
-    assert "another way" in words and "separate calls" in words and "leave it out" in words
+    assert "a way that needs no approval" in words and "separate calls" in words and "leave it out" in words
 
 
 def test_the_end_names_each_call_once_and_the_flag_that_would_have_let_it_run() -> None:

@@ -31,8 +31,8 @@ def test_what_needs_approval_is_told_from_the_gates_tables() -> None:
     assert "Without approval: reading the project, changing files of the project, running programs" in normal
     assert "approval only: building, testing and linting, installing packages, committing" in normal
     assert "building, testing" in approvals(PermissionProfile.TRUSTED).partition("With the user's")[0]
-    assert "Not in this work: installing packages" in approvals(PermissionProfile.TRUSTED, WorkMode.REVIEW)
-    assert "Each change is put before the user" in approvals(PermissionProfile.NORMAL, WorkMode.CHAT)
+    assert "Not allowed here: installing packages" in approvals(PermissionProfile.TRUSTED, WorkMode.REVIEW)
+    assert "The user sees and approves each change" in approvals(PermissionProfile.NORMAL, WorkMode.CHAT)
 
 
 def test_every_combination_is_told_something_and_manual_that_all_is_asked() -> None:

@@ -73,17 +73,25 @@ def test_without_phases_nothing_is_masked_and_their_four_tools_say_so() -> None:
 @pytest.mark.parametrize(
     ("phase", "tool", "said"),
     [
-        ("localization", "bash", "bash is not in SWE phase localization; it is in: regression_check, target_fix_veri"),
-        ("localization", "Edit", "advance_phase with suspect_files and hypothesis continues to understanding."),
-        ("fix", "complete", "complete is not in SWE phase fix; it is in: target_fix_verification."),
-        ("fix", "git_commit", "it is in none of them. advance_phase with modified_files"),
+        (
+            "localization",
+            "bash",
+            "bash is not available in SWE phase localization; it is in: regression_check, target_fix_veri",
+        ),
+        (
+            "localization",
+            "Edit",
+            "Call advance_phase with suspect_files and hypothesis to continue with understanding.",
+        ),
+        ("fix", "complete", "complete is not available in SWE phase fix; it is in: target_fix_verification."),
+        ("fix", "git_commit", "it is in no phase. Call advance_phase with modified_files"),
         (
             "regression_check",
             "Edit",
-            "it is in: fix. advance_phase with pass_to_pass_status continues to target_fix_ve",
+            "it is in: fix. Call advance_phase with pass_to_pass_status to continue with target_fix_ve",
         ),
-        ("regression_check", "Edit", "return_to_fix_phase goes back"),
-        (FINISHED, "Edit", "The SWE phases are finished: complete ends the task"),
+        ("regression_check", "Edit", "return_to_fix_phase returns to the fix"),
+        (FINISHED, "Edit", "The SWE phases are finished: call complete to end the task"),
     ],
 )
 def test_a_masked_tool_is_answered_with_its_phase_and_the_way_on(phase: str, tool: str, said: str) -> None:
@@ -97,7 +105,7 @@ def test_a_spent_budget_stops_what_spends_and_nothing_else(phase: str) -> None:
     spending = [tool for tool in TABLE[phase][2] if tool != "complete"]
     for tool in spending:
         assert swe_phases.refusal(almost, tool) == ""
-        assert f"the budget of phase {phase} is spent ({calls} calls)." in swe_phases.refusal(spent, tool)
+        assert f"the budget of phase {phase} is used up ({calls} calls)." in swe_phases.refusal(spent, tool)
         assert "advance_phase with" in swe_phases.refusal(spent, tool)
     for tool in swe_phases.within(spent, EVERY) - set(spending):
         assert swe_phases.refusal(spent, tool) == ""
@@ -127,7 +135,7 @@ def test_a_phase_is_not_left_without_what_it_needs(phase: str) -> None:
     for key in TABLE[phase][1]:
         for empty in ({}, {key: ""}, {key: []}, {key: None}):
             values = {name: value for name, value in VALUES.items() if name != key} | empty
-            with pytest.raises(ToolFailed, match=f"{phase} is not done: values lacks {key}"):
+            with pytest.raises(ToolFailed, match=f"{phase} is not done: values is missing {key}"):
                 swe_phases.advance(PhaseState(phase), values)
 
 
@@ -140,7 +148,7 @@ def test_going_back_to_fix_works_from_the_two_checks_and_renews_its_budget(phase
         with pytest.raises(ToolFailed, match="reason is empty"):
             swe_phases.return_to_fix(state, " ")
     else:
-        with pytest.raises(ToolFailed, match=f"from regression_check and target_fix_verification; this is {phase}"):
+        with pytest.raises(ToolFailed, match=f"in regression_check and target_fix_verification; this is {phase}"):
             swe_phases.return_to_fix(state, "why not")
 
 
@@ -148,7 +156,7 @@ def test_going_back_to_fix_works_from_the_two_checks_and_renews_its_budget(phase
 @pytest.mark.parametrize("status", ["passed", "0_failed", "some_failed", "2 failed", "all_passed!", 2, ["all_passed"]])
 def test_a_status_is_all_passed_or_a_number_of_failures(key: str, status: Any) -> None:
     phase = next(p.name for p in PHASES.values() if key in p.needs)
-    with pytest.raises(ToolFailed, match="all_passed is expected, or how many failed, as in 2_failed"):
+    with pytest.raises(ToolFailed, match="expected all_passed, or the number of failed tests, for example 2_failed"):
         swe_phases.advance(PhaseState(phase, proof=Proof.PASSED), {key: status})
     assert swe_phases.advance(PhaseState(phase), {key: "12_failed"}).values == {key: "12_failed"}
 
@@ -231,7 +239,7 @@ def test_the_status_tells_place_budget_way_on_values_and_proof() -> None:
     assert "  localization              3 of 15 calls" in text
     assert "▸ understanding             7 of 20 calls" in text
     assert "tools: Read, lsp_tool, web_get_contents, grep, glob" in text
-    assert "advance_phase with root_cause continues to fix." in text
+    assert "Call advance_phase with root_cause to continue with fix." in text
     assert "hypothesis: off by one" in text
     assert "tests: no test command has run yet" in text
 

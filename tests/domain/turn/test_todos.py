@@ -41,7 +41,7 @@ def test_ids_count_on_from_the_todos_that_are_there() -> None:
         ([Draft("one", (Criterion("command_exit_zero"),))], "todo 1 of 1: criterion command_exit_zero needs command"),
         ([Draft("one", (Criterion("file_contains", path="a"),))], "file_contains needs text"),
         ([Draft("one", (Criterion("pr_exists", repo="a/b"),))], "pr_exists needs pull_number"),
-        ([Draft("one", (Criterion("file_exists", path="a\0b"),))], "path holds a NUL"),
+        ([Draft("one", (Criterion("file_exists", path="a\0b"),))], "path contains a NUL"),
     ],
 )
 def test_a_todo_that_could_never_be_verified_is_not_taken(drafts: list[Draft], said: str) -> None:
@@ -52,7 +52,7 @@ def test_a_todo_that_could_never_be_verified_is_not_taken(drafts: list[Draft], s
 def test_a_criterion_of_an_unknown_type_is_kept_and_warned_about() -> None:
     made = todos.create({}, [Draft("one", (Criterion("moon_is_full"),))])
     assert made[0].criteria == (Criterion("moon_is_full"),)
-    assert "moon_is_full  (will fail: there is no criterion moon_is_full; there are command" in todos.listed(made)
+    assert "moon_is_full  (will fail: there is no criterion moon_is_full; use one of command" in todos.listed(made)
 
 
 def test_a_todo_goes_through_all_its_states() -> None:
@@ -93,13 +93,13 @@ def test_no_state_is_skipped_or_gone_back_to(step: str, status: TodoStatus, said
 def test_an_unknown_id_is_answered_with_those_there_are(step: str) -> None:
     with pytest.raises(ToolFailed, match="there is no todo 1; todos: 4, 5"):
         STEPS[step]({name: Todo(name, "x") for name in ("4", "5")})
-    with pytest.raises(ToolFailed, match="there are none yet; TodoCreate makes them"):
+    with pytest.raises(ToolFailed, match="there are none yet; create them with TodoCreate"):
         STEPS[step]({})
 
 
 @pytest.mark.parametrize("explanation", ["", "done", "x" * 19, " " * 40])
 def test_a_claim_has_to_be_explained(explanation: str) -> None:
-    with pytest.raises(ToolFailed, match="at least 20 are expected"):
+    with pytest.raises(ToolFailed, match="at least 20 are needed"):
         todos.claim(at(TodoStatus.IN_PROGRESS), "1", explanation, "")
     assert todos.claim(at(TodoStatus.IN_PROGRESS), "1", "x" * 20, "").status is TodoStatus.CLAIMED
 

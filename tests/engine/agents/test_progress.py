@@ -100,7 +100,7 @@ def test_a_skipped_step_changes_nothing_and_says_what_comes_first(repo: Path) ->
         ({"type": "file_contains", "path": "tally/count.py", "text": "no such words"}, "the text is not in it"),
         ({"type": "file_contains", "path": "nowhere.txt", "text": "x"}, "there is no such file"),
         ({"type": "pr_exists", "repo": "no repo", "pull_number": 1}, "owner/name on github.com is expected"),
-        ({"type": "moon_is_full", "when": "tonight"}, "there is no criterion moon_is_full; there are command_exit_"),
+        ({"type": "moon_is_full", "when": "tonight"}, "there is no criterion moon_is_full; use one of command_exit_"),
         (None, "it has no criteria to verify it by"),
     ],
 )
@@ -235,7 +235,9 @@ def test_what_a_phase_shows_is_what_it_lets_be_called(repo: Path, presentation: 
     for place in (1, 3, 5, 7):
         shown = {tool.name for tool in model.requests[place].tools} & set(arguments)
         answers = [message.text for message in model.requests[place + 1].messages[-len(probe) :]]
-        refused = {name for name, text in zip(arguments, answers, strict=True) if "is not in SWE phase" in text}
+        refused = {
+            name for name, text in zip(arguments, answers, strict=True) if "is not available in SWE phase" in text
+        }
         assert shown == set(arguments) - refused
         assert len(shown) >= 3
         assert refused
@@ -258,7 +260,7 @@ def test_s0_a_spent_budget_stops_the_phases_tools_until_it_advances(repo: Path) 
     reads = [call("Read", file_path="tally/count.py", limit=lines) for lines in range(1, 16)]
     replies = [[*neutral, bad, *reads], [read], [*neutral, LOCALIZED, read], "done"]
     driver, model = one_turn(repo, replies, settings=SWE)
-    assert told(model, 2).startswith("the budget of phase localization is spent (15 calls). advance_phase with")
+    assert told(model, 2).startswith("the budget of phase localization is used up (15 calls). Call advance_phase with")
     assert driver.session.state.work.swe and driver.session.state.work.swe.used == {
         "localization": 15,
         "understanding": 1,
@@ -292,7 +294,7 @@ def claim_after(*calls: Part) -> Callable[[Path], str]:
             claim_after(FIXED, TESTED, call("return_to_fix_phase", reason="not yet"), BREAK, FIXED),
             "something was changed after the latest test command: run it again",
         ),
-        (claim_after(FIXED, call("bash", command="python3 -m unittest | tail -1")), "may be another command's"),
+        (claim_after(FIXED, call("bash", command="python3 -m unittest | tail -1")), "may be from another command"),
     ],
     ids=["passed", "no test", "failed", "edited since", "hidden exit code"],
 )
@@ -308,7 +310,7 @@ def test_a_return_to_the_fix_gives_it_a_new_budget(repo: Path) -> None:
     reads = [call("Read", file_path="tally/count.py", limit=lines) for lines in range(1, 16)]
     replies = [[LOCALIZED, UNDERSTOOD, *reads], [read], [FIXED, again, read], "done"]
     driver, model = one_turn(repo, replies, settings=SWE)
-    assert told(model, 2).startswith("the budget of phase fix is spent")
+    assert told(model, 2).startswith("the budget of phase fix is used up")
     assert phases(driver)[-1] == ("regression_check", "fix")
     assert driver.of(p.PhaseMoved)[-1].reason == "one test still fails"
     assert driver.session.state.work.swe and driver.session.state.work.swe.used["fix"] == 1
@@ -336,7 +338,7 @@ def test_a_finished_round_of_phases_begins_anew_with_the_next_turn(repo: Path) -
     late = call("Read", file_path="tally/count.py")
     model = ScriptedModel([[LOCALIZED, UNDERSTOOD, FIXED, failed, failed, late], "not fixed", "ok"])
     driver = drive(repo, script, model, settings=SWE)
-    assert told(model, 1).startswith("Read is not in SWE phase finished;")
+    assert told(model, 1).startswith("Read is not available in SWE phase finished;")
     assert phases(driver)[-2:] == [("target_fix_verification", "finished"), ("", "localization")]
     assert driver.session.state.work.swe and driver.session.state.work.swe.values == {}
 
@@ -357,6 +359,6 @@ def test_moves_have_words_and_their_calls_stay_quiet(repo: Path) -> None:
     driver, _ = one_turn(repo, [[LOCALIZED], "done"], settings=SWE)
     lines = [line.text for event in driver.seen for line in describe(p.Recorded(1, "", event))]
     assert lines == [
-        "phase  none → localization  the run asks for SWE phases",
+        "phase  none → localization  the run uses SWE phases",
         "phase  localization → understanding  advanced",
     ]

@@ -170,7 +170,10 @@ def test_s3_a_task_that_changes_nothing_cannot_write(repo: Path) -> None:
     driver, _ = built(repo, ScriptedModel([calls, "looked", "DONE"]))
     assert not any((repo / name).exists() for name in ("a.txt", "b.txt", "c.txt"))
     first = next(e for e in driver.of(p.CallDecided) if e.tool == "Write")
-    assert (first.verdict, first.reason) == ("deny", "task a changes nothing (mutation: none), so it does not edit")
+    assert (first.verdict, first.reason) == (
+        "deny",
+        "task a changes nothing (mutation: none), which does not allow this: edit",
+    )
     assert all(e.grant is None or e.grant.write_roots == () for e in driver.of(p.CallDecided))
 
 
@@ -180,9 +183,9 @@ def test_s3_4_a_refusal_costs_the_offline_rules_no_retry_and_is_what_the_task_wa
     assert (end.status, end.units) == ("blocked", 1)
     assert statuses(repo) == {"a": "blocked"}
     assert [e.answer for e in driver.of(p.TurnFinished)] == [
-        "Nothing added: not run: task a changes nothing (mutation: none), so it does not edit"
+        "Nothing added: not run: task a changes nothing (mutation: none), which does not allow this: edit"
     ]
-    assert "task a changes nothing (mutation: none), so it does not edit" in moves(repo, "a")[-1].reason
+    assert "task a changes nothing (mutation: none), which does not allow this: edit" in moves(repo, "a")[-1].reason
     assert "Findings" not in (repo / ".quintet/todo/a.md").read_text()
 
 

@@ -131,7 +131,7 @@ def test_s3_3_5_repair_goes_on_until_the_doctor_finds_nothing(repo: Path, lines:
         assert end.status == "done", end.reason
         assert str(driver.axes.work_mode) == "repair"
         checks = [(str(e.state), e.reason.partition("\n")[0]) for e in driver.of(p.DeliveryChecked)]
-        assert checks[-1] == ("DONE", "the doctor finds nothing wrong any more")
+        assert checks[-1] == ("DONE", "the doctor finds no more problems")
 
     model = ScriptedModel(["I had a look.", read, mend, "mended"])
     drive(repo, script, model, axes=ASSISTED)

@@ -139,7 +139,7 @@ def test_a_prefix_is_kept_and_covers_other_arguments(repo: Path) -> None:
     (made,) = (event.rule for event in driver.of(p.RuleMade))
     assert made.words == ("make", "test") and made.session == "" and started(driver) == ["make test", "make test -k"]
     label = next(choice.label for choice in driver.of(p.QuestionAsked)[0].choices if choice.key == "p")
-    assert label == "always here: make test …"
+    assert label == "always in this project: make test …"
 
 
 def test_what_would_be_deleted_is_listed(repo: Path) -> None:

@@ -48,7 +48,7 @@ def test_a_file_changed_while_the_question_stands_voids_the_yes(repo: Path, axes
         await answered(driver, asked, "y")
         again = await driver.until_type(p.QuestionAsked)
         assert again.digest != asked.digest
-        assert again.detail[0] == "Again      what it would change was changed while the question stood"
+        assert again.detail[0] == "Again      the files it would change were changed while the question was open"
         assert again.detail[-2:] == ("- 2  from outside", "+ 2  new")
         assert path.read_text() == "one\nfrom outside\n"
         await answered(driver, again, "y")
@@ -90,7 +90,7 @@ def test_a_call_that_may_do_less_than_was_asked_about_is_asked_about_again(repo:
         await driver.command("/mode review --model-mode deep")
         await answered(driver, asked, "y")
         again = await driver.until_type(p.QuestionAsked)
-        assert again.detail[0] == "Again      what the call may do changed while the question stood"
+        assert again.detail[0] == "Again      what the call may do changed while the question was open"
         await answered(driver, again, "n")
         await driver.until_type(p.TurnFinished)
 
@@ -220,7 +220,7 @@ def test_an_interrupted_question_is_closed_and_can_no_longer_be_answered(repo: P
 
 def test_s3_4_manual_asks_once_for_all_calls_of_a_step_and_not_for_meta_tools(repo: Path) -> None:
     async def script(driver: Driver, asked: p.QuestionAsked) -> None:
-        assert asked.text == "Run this step (2 calls)?"
+        assert asked.text == "Run this request's calls (2 calls)?"
         assert [choice.key for choice in asked.choices] == ["y", "n", "e"]
         await answered(driver, asked, "y")
         await driver.until_type(p.TurnFinished)
@@ -270,8 +270,8 @@ def test_a_tool_that_cannot_leave_the_project_says_so_and_nobody_is_asked(repo: 
 
     driver = drive(repo, script, ScriptedModel([[made], "ok"]), person=True)
     assert driver.of(p.QuestionAsked) == [] and driver.of(p.ToolStarted) == []
-    assert "is outside the project, where" in driver.of(p.ToolFinished)[0].content
-    assert "bash can, and asks" in driver.of(p.ToolFinished)[0].content
+    assert "is outside the project, and" in driver.of(p.ToolFinished)[0].content
+    assert "bash can read it, with approval" in driver.of(p.ToolFinished)[0].content
 
 
 # ── what a question shows first
@@ -348,4 +348,4 @@ def test_a1_in_build_deleting_what_was_kept_goes_and_what_cannot_be_kept_is_name
     assert not (repo / "tally/count.py").exists() and (repo / "sub/.git").exists()
     first = driver.of(p.CallDecided)[0]
     assert (first.verdict, first.effects) == ("allow", (Effect.EDIT,))
-    assert first.reason.endswith("what it deletes was kept, /rewind brings it back")
+    assert first.reason.endswith("what it deletes was saved, /rewind restores it")

@@ -78,12 +78,12 @@ def test_the_question_says_what_always_would_allow(repo: Path) -> None:
     assert [(choice.key, choice.label) for choice in asked.choices] == [
         ("y", "yes"),
         ("s", "yes, for this session"),
-        ("a", "always here: this line"),
+        ("a", "always in this project: this line"),
         ("t", "continue in profile trusted"),
         ("n", "no"),
         ("e", "no, with feedback"),
     ]
-    assert "Always     in this project, until `quintet rules revoke`" in asked.detail
+    assert "Always     in this project, until you run `quintet rules revoke`" in asked.detail
 
 
 def test_why_names_the_rule_behind_a_decision(repo: Path) -> None:
@@ -180,7 +180,7 @@ def test_a_rule_that_cannot_be_kept_is_a_yes_for_once_and_says_so(repo: Path) ->
     Path(os.environ["XDG_CONFIG_HOME"], "quintet").write_text("a file where a folder should be")
     driver = turn(repo, [TEST, TEST], "an")
     told = driver.of(p.Noticed)[0]
-    assert told.level == "error" and "will be asked again" in told.text and "rules.json" in told.text
+    assert told.level == "error" and "this question will come again" in told.text and "rules.json" in told.text
     assert driver.of(p.RuleMade) == [] and started(driver) == [TEST]
 
 

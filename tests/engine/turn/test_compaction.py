@@ -220,6 +220,6 @@ def test_where_the_model_writes_none_the_rules_summary_is_used_and_said(repo: Pa
     assert not event.summary.narrative
     (notice,) = driver.of(p.Noticed)
     assert (notice.level, notice.code) == ("warning", "COMPRESSION")
-    assert "the rules' summary is used" in notice.text
+    assert "made one by its own rules instead" in notice.text
     assert len(driver.of(p.ModelFailed)) == isinstance(reply, Exception)
     assert driver.of(p.TurnFinished)[-1].answer == "d"

@@ -195,7 +195,7 @@ def test_an_overflow_in_the_middle_is_compacted_and_tried_again_and_one_line_say
     assert [(e.error.code, e.retry_in) for e in failed] == [("LLM_CONTEXT_OVERFLOW", 0.0)] * model.refused
     assert [describe(p.Recorded(1, "", event)) for event in failed] == [[]] * model.refused
     first = driver.of(p.HistoryCompacted)[0]
-    assert first.reason == "the server says that it is too long"
+    assert first.reason == "the server says that the request is too long"
     (line,) = describe(p.Recorded(1, "", first))
     assert line.text.startswith("compact  ") and first.reason in line.text
     for request in model.requests:
@@ -212,7 +212,7 @@ def test_where_the_conversation_does_not_fit_the_model_tells_from_a_transcript_t
 
     driver = drive(repo, script, model, settings={**UNKNOWN, **MENU})
     first = next(event for event in driver.of(p.HistoryCompacted) if not event.shortened)
-    assert (first.by, first.reason) == ("small", "the server says that it is too long")
+    assert (first.by, first.reason) == ("small", "the server says that the request is too long")
     asked = next(r for r in model.requests if "will be left out" in r.messages[0].text)
     assert [m.role for m in asked.messages] == [Role.SYSTEM, Role.USER] and counted(asked) < WINDOW / 2
     assert "[call] Read" in asked.messages[1].text and "[user] read them" in asked.messages[1].text
@@ -259,7 +259,9 @@ def test_a_real_server_that_answers_400_is_gone_on_with(repo: Path) -> None:
     assert len(requests) == 5
     sent = [len(json.dumps(request.body["messages"])) for request in requests]
     assert sent[4] < sent[3] / 2
-    assert [e.reason for e in events if isinstance(e, p.HistoryCompacted)] == ["the server says that it is too long"]
+    assert [e.reason for e in events if isinstance(e, p.HistoryCompacted)] == [
+        "the server says that the request is too long"
+    ]
 
 
 # ── what the user asks for

@@ -86,7 +86,7 @@ def test_s0_the_mask_holds_when_a_tool_is_called(repo: Path) -> None:
     driver = drive(repo, script, model, settings=MENU)
     assert driver.of(p.ToolStarted) == []
     told = model.requests[1].messages[-1].text
-    assert told == "Read is not in this toolset; it is in: swe. menu_enter goes there."
+    assert told == "Read is not in this toolset; it is in: swe. Use menu_enter to go there."
 
 
 def test_complete_ends_the_turn_with_its_answer_and_runs_nothing_after_it(repo: Path) -> None:

@@ -130,18 +130,18 @@ def test_what_a_variable_holds_is_not_read_for_variables_again(tmp_path: Path) -
 def test_s1_5_3_an_unknown_variable_fails_at_load_and_names_the_four(tmp_path: Path, name: str) -> None:
     with pytest.raises(QuintetError) as failed:
         Prompts(folder(tmp_path, "modes/build.md", f"{{{{{name}}}}}"))
-    assert f"modes/build.md: unknown variable {name}; there are {', '.join(VARIABLES)}" in str(failed.value)
+    assert f"modes/build.md: unknown variable {name}; known variables: {', '.join(VARIABLES)}" in str(failed.value)
 
 
 def test_a_page_that_is_not_there_is_named() -> None:
-    with pytest.raises(QuintetError, match=r"modes/sleep\.md: there is no such prompt"):
+    with pytest.raises(QuintetError, match=r"modes/sleep\.md"):
         Prompts(PROMPTS).parts(["modes/sleep.md"], {}, {})
 
 
 def test_a_page_that_is_no_text_fails_at_load(tmp_path: Path) -> None:
     copy = folder(tmp_path, "modes/build.md", "")
     Path(copy, "modes/build.md").write_bytes(b"\xff\xfe")
-    with pytest.raises(QuintetError, match=r"modes/build\.md: prompt cannot be read"):
+    with pytest.raises(QuintetError, match=r"modes/build\.md: the prompt cannot be read"):
         Prompts(copy)
 
 
@@ -154,7 +154,7 @@ def test_every_correction_has_its_page() -> None:
 
 @pytest.mark.parametrize("phrase", REFUSED)
 def test_s1_2_1_a_page_that_speaks_of_turning_a_dial_is_refused(tmp_path: Path, phrase: str) -> None:
-    with pytest.raises(QuintetError, match="a prompt may not speak of turning a dial; only the user does"):
+    with pytest.raises(QuintetError, match="a prompt may not suggest changing a dial; only the user changes dials"):
         Prompts(folder(tmp_path, "modes/build.md", f"Work well.\n{phrase}\nBe brief."))
 
 
@@ -212,7 +212,7 @@ def test_an_override_of_a_trusted_project_may_not_turn_dials_either(repo: Path, 
     own = tmp_path / "own/modes"
     own.mkdir(parents=True)
     (own / "build.md").write_text("Switch to agent mode.")
-    with pytest.raises(QuintetError, match="only the user does"):
+    with pytest.raises(QuintetError, match="only the user changes dials"):
         Prompts(PROMPTS, str(tmp_path / "own"))
 
 

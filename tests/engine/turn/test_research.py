@@ -75,8 +75,8 @@ def test_the_question_is_taken_as_it_was_typed_and_the_work_mode_turned(repo: Pa
 @pytest.mark.parametrize(
     ("reply", "answer", "flaw"),
     [
-        ("By splitting.", "By splitting.", "not in the asked form"),
-        ('{"answer": "a", "claims": [{"text": "c"}, "d"]}', "a", "2 of 2 claims came without a source"),
+        ("By splitting.", "By splitting.", "not in the requested format"),
+        ('{"answer": "a", "claims": [{"text": "c"}, "d"]}', "a", "2 of 2 claims had no source"),
     ],
 )
 def test_a_flaw_of_the_report_is_said_in_it(repo: Path, reply: str, answer: str, flaw: str) -> None:

@@ -55,7 +55,7 @@ def test_a_review_of_the_working_tree_reports_the_five_planted_defects(repo: Pat
     for file, words, severity in DEFECTS:
         assert f"| {severity} | {file}:{line_of(file, words)} |" in text
         assert f"    {words}" in text.splitlines()[10:]  # the evidence, as it is in the file
-    assert "## Not looked at\n\n- speed" in text
+    assert "## Not reviewed\n\n- speed" in text
     assert fingerprint(repo) == before
     assert not Path(event.path).is_relative_to(repo)
     assert "one JSON object" in model.requests[0].messages[0].text
@@ -91,7 +91,7 @@ def test_places_that_are_none_are_marked_and_kept(repo: Path) -> None:
         "too far": f"no such line: the file has {len(SHOP.splitlines())}",
         "nowhere": "no such file",
         "outside": "no such file",
-        "secret": "protected, not looked up",
+        "secret": "protected, not checked",
         "nul": "no such file",
         "right": "",
     }
@@ -102,11 +102,11 @@ def test_places_that_are_none_are_marked_and_kept(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("reply", "summary", "severities", "flaw"),
     [
-        ("It looks good to me.", "It looks good to me.", [], "not in the asked form"),
+        ("It looks good to me.", "It looks good to me.", [], "not in the requested format"),
         ('Here:\n```json\n{"summary": "s {x}", "findings": []}\n```\nDone.', "s {x}", [], ""),
         ('{"summary": "s", "findings": [{"title": "t", "line": "3-5", "severity": "Critical"}]}', "s", ["high"], ""),
-        ('{"summary": "s", "findings": ["bare words"]}', "s", ["low"], "finding 1 came without a severity"),
-        ('{"summary": "cut off', '{"summary": "cut off', [], "not in the asked form"),
+        ('{"summary": "s", "findings": ["bare words"]}', "s", ["low"], "finding 1 had no severity"),
+        ('{"summary": "cut off', '{"summary": "cut off', [], "not in the requested format"),
     ],
 )
 def test_a_reply_in_another_form_is_still_a_report(
@@ -117,7 +117,7 @@ def test_a_reply_in_another_form_is_still_a_report(
     assert value["summary"] == summary
     assert [found["severity"] for found in value["findings"]] == severities
     assert any(flaw in said for said in value["flaws"]) if flaw else value["flaws"] == []
-    assert ("## Flaws of this report" in text) == bool(flaw)
+    assert ("## Problems with this report" in text) == bool(flaw)
 
 
 # ── the subject
@@ -264,7 +264,7 @@ def test_a_review_never_runs_in_a_work_mode_that_may_change_the_project(repo: Pa
         await driver.until_type(p.TurnFinished)
         await driver.command("/queued run")
         ended = await driver.until_type(p.TurnFinished)
-        assert (ended.status, ended.reason) == ("cancelled", "a review runs in work mode review, and this is build")
+        assert (ended.status, ended.reason) == ("cancelled", "a review needs work mode review; this is build")
 
     drive(repo, script, model)
     assert len(model.requests) == 1

@@ -54,7 +54,7 @@ def test_a1_a_model_that_is_refused_three_things_and_finds_another_way_delivers(
         assert told.startswith("not run: ") and line in told and "Nobody can approve" in told
     assert stages(driver)[-1] == "delivery_check", "a skip forces it, though the setting is off and a file was written"
     asked = model.requests[-1].messages[-1].text
-    assert "- bash git push --force: not run, nobody could approve it" in asked
+    assert "- bash git push --force: not run, because nobody could approve it" in asked
     assert "- Write new.txt: ok" in asked
 
 

@@ -63,7 +63,7 @@ def test_a_call_in_a_stage_without_tools_is_refused_and_leaves_the_conversation_
     driver, model = turned(repo, replies, axes=axes, settings=settings)
     assert stages(driver) == ["warmup", "act", "delivery_check", "delivery_check"]
     assert [event.status for event in driver.of(p.ToolFinished)] == ["error", "error"]
-    assert "stage warmup: answer in words" in driver.of(p.ToolFinished)[0].content
+    assert "stage warmup: answer with text" in driver.of(p.ToolFinished)[0].content
     assert not (repo / "new.txt").exists()
     for request in model.requests:
         called = {one.id for message in request.messages for one in message.calls}
@@ -263,7 +263,7 @@ def test_s1_2_3_qa_never_has_write_capability(repo: Path) -> None:
     assert asked.tools == model.requests[0].tools  # the head stays, and what may be called of it is said
     assert set(asked.allowed or ()) == {one for one in LOOKING if one in {tool.name for tool in asked.tools}}
     refused = [event.content for event in driver.of(p.ToolFinished) if event.tool in ("Write", "bash")][1:]
-    assert all("a review only reads" in text for text in refused)
+    assert all("a review may only read" in text for text in refused)
 
 
 def test_a_review_leaves_nothing_in_the_conversation(repo: Path) -> None:
@@ -394,7 +394,7 @@ def test_a_call_that_succeeds_twice_gets_no_guidance(repo: Path) -> None:
 def test_two_calls_in_turns_are_a_loop(repo: Path) -> None:
     a, b = call("Read", file_path="tally/count.py"), call("glob", pattern="*.py")
     driver, _ = turned(repo, [[a], [b], [a], [b], "never asked"])
-    assert "in turns" in ending(driver).reason
+    assert "alternately" in ending(driver).reason
 
 
 def test_a_limit_on_calls_names_itself(repo: Path) -> None:

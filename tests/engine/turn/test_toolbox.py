@@ -30,6 +30,6 @@ def test_a_tool_that_breaks_is_an_error_the_model_is_told_and_the_log_has_where(
     driver = drive(repo, script, ScriptedModel([[call("wait", seconds=0)], "another way then"]))
     (finished,) = driver.of(p.ToolFinished)
     assert finished.status is CallStatus.ERROR
-    assert finished.content.startswith("wait broke: LookupError: a key that is not there. Internal error in the tool")
+    assert finished.content.startswith("wait failed: LookupError: a key that is not there. Internal error in the tool")
     (log,) = (tmp_path / "state").rglob("*.log")
     assert "a key that is not there" in log.read_text() and "Traceback" in log.read_text()

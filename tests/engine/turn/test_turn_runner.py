@@ -316,7 +316,7 @@ def test_no_wait_for_a_server_is_begun_that_the_time_of_the_turn_does_not_hold(r
         finished = await driver.turn("go")
         assert (finished.status, finished.reason) == (
             "limit",
-            "limits.max_seconds = 60: the model's server is to be asked again in 86400 s, and 60 s are left",
+            "limits.max_seconds = 60: the model's server says to retry in 86400 s, and 60 s are left",
         )
 
     model = ScriptedModel([ModelRateLimited("slow down", retry_after=86_400.0), "hello"])
@@ -349,7 +349,7 @@ def test_what_would_ask_with_nobody_attached_is_not_run_and_the_model_is_told(re
     assert told.startswith(
         "not run: publishing always needs approval (git push: publishes by force). The call was bash git push"
     )
-    assert "Nobody can approve calls in this run" in told and "run the parts of a combined line" in told
+    assert "Nobody can approve calls in this run" in told and "split a combined line into separate calls" in told
     assert driver.of(p.ToolStarted) == []
     assert driver.of(p.CallDecided)[0].axes == driver.axes
 
@@ -361,7 +361,7 @@ def test_a_denied_call_is_a_result_and_the_run_goes_on(repo: Path) -> None:
     (repo / ".env").write_text("TOKEN=hunter22")
     model = ScriptedModel([[call("Read", file_path=".env")], "I may not"])
     driver = drive(repo, script, model)
-    assert model.requests[1].messages[-1].text.startswith("not run: .env is protected: it may hold secrets; ")
+    assert model.requests[1].messages[-1].text.startswith("not run: .env is protected: it may contain secrets; ")
     assert driver.of(p.ToolStarted) == []
 
 
@@ -401,7 +401,8 @@ def test_the_first_answer_wins_and_a_wrong_one_is_told_the_choices(repo: Path) -
         await driver.session.submit(p.Answer(question=asked.question, choice="perhaps"))
         refused = await driver.until_type(p.CommandRan)
         assert (
-            not refused.ok and "y (yes), s (yes, for this session), a (always here: this line), n (no)" in refused.text
+            not refused.ok
+            and "y (yes), s (yes, for this session), a (always in this project: this line), n (no)" in refused.text
         )
         await driver.session.submit(p.Answer(question=asked.question, choice="n"))
         await driver.session.submit(p.Answer(question=asked.question, choice="y"))

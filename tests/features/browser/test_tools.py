@@ -282,7 +282,7 @@ def test_files_of_the_project_are_uploaded_and_no_others(web: Browsing, site: Si
     assert "(the page asks for a file: browser_select_file gives it)" in web.click('file picker "Avatar" empty')
     assert "outside the project" in web.fails("select_file", content="/etc/hostname")
     assert "outside the project" in web.fails("select_file", content="way")
-    assert "may hold secrets" in web.fails("select_file", content=".env")
+    assert "may contain secrets" in web.fails("select_file", content=".env")
     assert "the page takes one file" in web.fails("select_file", content="me.txt\nb.txt")
     assert "gave the page me.txt" in web.ok("select_file", content="me.txt")
     assert 'file picker "Avatar" holds "me.txt"' in web.ok("view")

@@ -136,7 +136,7 @@ def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path, m
         await fails("the backend ended at once:\nbroken pipes", command="backend", app="echo broken pipes; exit 3")
         await fails("nothing is deployed on this machine yet", command="logs")
         await fails("app is missing", command="backend")
-        await fails("site/.env may hold secrets, and would be served", command="frontend", dir="site")
+        await fails("site/.env may contain secrets, and would be served", command="frontend", dir="site")
         await fails(".git would be served, with every version", command="frontend")
         await fails("many holds more than 50 files", command="frontend", dir="many")
         await fails("1024 to 65535", command="frontend", port=80)

@@ -49,7 +49,7 @@ def test_s3_a_pull_request_that_is_not_here_is_reviewed_as_the_forge_shows_it(re
         "too hot": "",
         "too far": "no such line: the file has 2",
         "nowhere": "no such file",
-        "secret": "protected, not looked up",
+        "secret": "protected, not checked",
     }
     (shown,) = [e for e in driver.of(p.ToolFinished) if e.tool == "git_view_pr"]
     assert "+strong = 2" in shown.content and forge.made == []

@@ -216,8 +216,8 @@ def test_a_symbol_is_a_whole_word_and_of_a_dotted_one_the_last_name_counts(repo:
         (("file_diagnostics", ".git/HEAD"), ".git/HEAD: no language server is known for this kind of file"),
         (("file_diagnostics", "../other.py"), "../other.py is outside the project"),
         (("file_diagnostics", "way/out.py"), "leads outside the project"),
-        (("file_diagnostics", ".env"), "protected: it may hold secrets"),
-        (("file_diagnostics", "innocent.py"), "protected: it may hold secrets"),
+        (("file_diagnostics", ".env"), "protected: it may contain secrets"),
+        (("file_diagnostics", "innocent.py"), "protected: it may contain secrets"),
         (("rename", "tally/count.py"), "Invalid enum value 'rename'"),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_call_asks_even_at_unrestricted_and_the_question_shows_what_the_tool_w
         "Reason     what a server's tool does is up to the server: it needs approval, unless a rule of yours names it"
         in (asked.detail)
     )
-    assert "Always     in this project, until `quintet rules revoke`" in asked.detail
+    assert "Always     in this project, until you run `quintet rules revoke`" in asked.detail
     assert '  "text": "hello"' in asked.detail
     assert results(driver) == [(CallStatus.DENIED, "not run: the user said no")]
 

@@ -137,7 +137,7 @@ def test_dials_and_toolsets_are_chosen_at_the_start(quintet: Program) -> None:
         failed, text = said(await client.call_tool("bash", {"command": "shred -u new.txt"}))
         assert (failed, "always needs approval" in text) == (True, True)
         failed, text = said(await client.call_tool("fs_read_file", {"path": ".env"}))
-        assert failed and text.startswith("not run: .env is protected: it may hold secrets; ")
+        assert failed and text.startswith("not run: .env is protected: it may contain secrets; ")
 
     over_stdio(quintet, use, *EDITING, "--toolsets", "swe,data,git")
     assert (quintet.root / "new.txt").read_text() == "new\n"

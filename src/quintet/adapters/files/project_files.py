@@ -69,7 +69,7 @@ class ProjectFiles:
     def read(self, path: str) -> bytes:
         with self._to_read(path) as handle:
             if self.protection.is_secret(os.readlink(f"/proc/self/fd/{handle}")):
-                raise ToolFailed(f"{path}: protected: it may hold secrets")
+                raise ToolFailed(f"{path}: protected: it may contain secrets")
             info = os.fstat(handle)
             if stat.S_ISDIR(info.st_mode):
                 raise ToolFailed(f"{path}: a folder, not a file")
@@ -116,7 +116,7 @@ class ProjectFiles:
     def _refuse_secret(self, handle: int, path: str) -> None:
         """A path is judged by its name before it is opened; here by what it turned out to be."""
         if self.protection.is_secret(os.readlink(f"/proc/self/fd/{handle}").removeprefix(f"{self.root}/")):
-            raise ToolFailed(f"{path}: protected: it may hold secrets")
+            raise ToolFailed(f"{path}: protected: it may contain secrets")
 
     def replace(self, path: str, data: bytes) -> None:
         self._first_look()
@@ -232,7 +232,7 @@ class ProjectFiles:
         """By where a path led. What asks is asked about by the name that was given, so no other name leads there."""
         real = self._real(at, name)
         if self.protection.is_secret(real) and not self.protection.is_secret(self.relative(path)):
-            raise ToolFailed(f"{path}: leads to {real}, which is protected: it may hold secrets")
+            raise ToolFailed(f"{path}: leads to {real}, which is protected: it may contain secrets")
         if is_write_protected(real) or self.protection.is_private(real):
             raise ToolFailed(f"{path}: protected: no call may write it")
         if not making and self.protection.asks(real) and not self.protection.asks(self.relative(path)):

@@ -15,7 +15,7 @@ _NOT_RUN = "not run: "
 _DECLINED = f"{_NOT_RUN}the user said no"
 _NOT_VERIFIED = "not verified: "
 _REFUSED = "not allowed: "
-_UNATTENDED = "; nobody is attached to ask"
+_UNATTENDED = ("; nobody can approve it in this run", "; nobody is attached to ask")  # the second: earlier journals
 
 
 class EndCause(StrEnum):
@@ -60,7 +60,7 @@ def refusal_of(content: str) -> str:
 
 def without_person(reason: str) -> str:
     """Why a call needs approval, without that nobody can give it."""
-    return reason.removesuffix(_UNATTENDED)
+    return reason.removesuffix(_UNATTENDED[0]).removesuffix(_UNATTENDED[1])
 
 
 def names_a_dial(reason: str, axes: Axes) -> bool:

@@ -23,10 +23,10 @@ WORDS = {
     NO: "no",
     ALWAYS: "always",
     SESSION: "for this session",
-    PREFIX: "always, by its beginning",
+    PREFIX: "always for this prefix",
     EDITS: "accept edits",
-    BUILD: "in build",
-    PROFILE: "by the profile",
+    BUILD: "in mode build",
+    PROFILE: "in a higher profile",
 }
 LASTING = frozenset({SESSION, ALWAYS, PREFIX, EDITS})  # a yes that makes a rule
 TURNING = frozenset({BUILD, PROFILE})  # a yes by a turned dial
@@ -89,9 +89,9 @@ def _rules(asked: AskedCall) -> list[Choice]:
         found.append(Choice(SESSION, "yes, for this session"))
     if asked.axes.work_mode is not WorkMode.CHAT:  # there, only a rule of the session holds
         what = "line" if asked.line else "file" if asked.accepts_edits else "call"
-        found.append(Choice(ALWAYS, f"always here: this {what}"))
+        found.append(Choice(ALWAYS, f"always in this project: this {what}"))
         if asked.prefix:
-            found.append(Choice(PREFIX, f"always here: {' '.join(asked.prefix)} …"))
+            found.append(Choice(PREFIX, f"always in this project: {' '.join(asked.prefix)} …"))
     return found
 
 

@@ -54,7 +54,7 @@ MACHINE_FACTS = frozenset(
     f"/proc/{name}" for name in ("cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "stat", "uptime", "version")
 )
 # What a partial sandbox cannot close to a command that may write, for status and questions.
-PARTIAL_LEAVES = "outside the project it can change modes, times and attributes of files, and write /dev/shm"
+PARTIAL_LEAVES = "outside the project it can change the modes, times and attributes of files, and write to /dev/shm"
 READING = frozenset({Effect.READ, Effect.FETCH})
 NETWORKED = frozenset({Effect.NETWORK, Effect.INSTALL, Effect.PUBLISH})  # effects that come with a network
 CONTAINMENT_EFFECTS = frozenset(
@@ -89,8 +89,8 @@ _DOES = {  # the first that fits
     Effect.COMMIT: "changes the repository",
 }
 _COULD = {
-    Effect.NETWORK: "could send anything with the network",
-    Effect.COMMIT: "could change what git runs with .git writable",
+    Effect.NETWORK: "could send anything over the network",
+    Effect.COMMIT: "could change what git runs, because .git is writable",
 }
 _WRITES = frozenset([">", ">>", ">|", "&>", "&>>", "<>"])
 _NEED = tuple(_COULD)
@@ -152,6 +152,6 @@ def apart(parts: Sequence[LinePart]) -> str:
     does = f"{parts[widest].name} {does}"
     other = next((part for part in strangers if part.place != parts[widest].place), None)
     if other:
-        return f"{does}, and {other.name} runs in the same line: they {_COULD[opened[0]]}; run them apart"
+        return f"{does}, and {other.name} runs in the same line: together they {_COULD[opened[0]]}; run them separately"
     same = "the same command writes a file" if strangers[0].name in _WRITES else f"it also runs {strangers[0].name}"
     return f"{does}, and {same}: it {_COULD[opened[0]]}"

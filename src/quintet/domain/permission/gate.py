@@ -118,12 +118,12 @@ _DOING = {
     Effect.COMMIT: "changing the repository",
     Effect.FETCH: "reading the web",
     Effect.NETWORK: "using the network",
-    Effect.OUTSIDE: "reaching outside the project",
-    Effect.DESTROY: "doing what cannot be taken back",
+    Effect.OUTSIDE: "accessing something outside the project",
+    Effect.DESTROY: "doing something that cannot be undone",
     Effect.PUBLISH: "publishing",
 }
 _BRIEF = 160
-_PLAIN_LINES = "plain reading commands (`ls -l src`, `grep -n word a.py`); Read, grep, glob and git_* do the rest"
+_PLAIN_LINES = "plain reading commands (`ls -l src`, `grep -n word a.py`); use Read, grep, glob and git_* for the rest"
 _NOT_CONTAINED = {Sandbox.PARTIAL: "the sandbox is partial", Sandbox.NONE: "there is no sandbox"}
 
 
@@ -173,7 +173,9 @@ def decide(
     commands = (*lines.commands, *touch.subjects)
     rule = denying(terms.rules, spec.name, subject, root, commands)
     if rule or (touch.lines and (rule := denying(terms.rules, SHELL, subject, root, commands))):
-        return Decision(Verdict.DENY, f"your rule {rule.id} says no: {describe(rule)}", ordered(effects), rule=rule.id)
+        return Decision(
+            Verdict.DENY, f"your rule {rule.id} denies it: {describe(rule)}", ordered(effects), rule=rule.id
+        )
 
     question, lifts = _question(case, away)
     rule = None
@@ -192,17 +194,17 @@ def decide(
     if rule:
         question = ""
     if axes.run_control is RunControl.MANUAL and effects:
-        question, lifts, rule = question or "run control is manual: each step needs approval", _NOTHING, None
+        question, lifts, rule = question or "run control is manual: each request needs approval", _NOTHING, None
     named = rule is not None and rule.pattern[:4] == "git "
     approved = bool(question) or named
     keys = keys_for(effects, lines.commands, lines.parts, approved=approved, user_line=touch.user_line)
     grant = _grant(case, keys)
     if question:
-        reason = question if terms.person else f"{question}; nobody is attached to ask"
+        reason = question if terms.person else f"{question}; nobody can approve it in this run"
         return Decision(Verdict.ASK, reason, ordered(effects), grant, lifts=ordered(lifts))
     if rule:
         return Decision(Verdict.ALLOW, f"your rule {rule.id}: {describe(rule)}", ordered(effects), grant, rule=rule.id)
-    kept = "; what it deletes was kept, /rewind brings it back" if lines.kept and effects != touch.effects else ""
+    kept = "; what it deletes was saved, /rewind restores it" if lines.kept and effects != touch.effects else ""
     return Decision(Verdict.ALLOW, f"{_why_allowed(effects, axes)}{kept}", ordered(effects), grant)
 
 
@@ -245,9 +247,9 @@ def _case(
 def _unread(spec: ToolSpec, touch: Touch, terms: Terms, effects: frozenset[Effect]) -> str:
     """Why code that nobody read is not bounded by the project; empty if it gets that and nothing else."""
     if effects - READING - {Effect.EDIT} - RUNNING:
-        return "with more than the project to work with it could do anything"
+        return "with access to more than the project it could do anything"
     if any(not _readable(path, terms, spec) for path in touch.reads):
-        return "it would also be shown something outside the project"
+        return "it would also see something outside the project"
     if rule := next(iter(_denies(spec, terms)), None):
         return f"it could hide what your rule {rule.id} denies"
     return ""
@@ -283,7 +285,7 @@ def _refusal(case: _Case) -> str:
     """Why this cannot be approved; empty if it can."""
     spec, touch, axes, terms, effects = case.spec, case.touch, case.axes, case.terms, case.effects
     if _useless(spec, axes):
-        return f"work mode {axes.work_mode} does not {_worst(spec.effects)}"
+        return f"work mode {axes.work_mode} does not allow {_worst(spec.effects)}"
     if not visible(spec, axes):
         return f"{spec.name} needs profile {spec.profile} or above; this is {axes.permission_profile}"
     if touch.refused:
@@ -292,23 +294,26 @@ def _refusal(case: _Case) -> str:
         if is_write_protected(inside(path, terms.root) or path):
             return f"{_brief(path)} is protected: no call may write it"
         if _runs_lines(spec) and (why := _asks(path, terms)):  # it is read-only in the sandbox, so a yes would not help
-            return f"{_brief(path)} is protected from commands ({why}); the file tools can write it, and ask"
+            return f"{_brief(path)} is protected from commands ({why}); the file tools can write it, with approval"
     for path in touch.reads + touch.writes:
         if terms.protection.private and terms.protection.is_private(inside(path, terms.root) or path):
-            return f"{_brief(path)} is protected: it is Quintet's own"
+            return f"{_brief(path)} is protected: it belongs to Quintet"
         if terms.protection.is_secret(path) and not _only_looked_for(path, case):
-            return f"{_brief(path)} is protected: it may hold secrets; {_instead(path, touch, terms)}"
+            return f"{_brief(path)} is protected: it may contain secrets; {_instead(path, touch, terms)}"
         if spec.confined and inside(path, terms.root) is None:
-            return f"{_brief(path)} is outside the project, where {spec.name} cannot reach; bash can, and asks"
+            return (
+                f"{_brief(path)} is outside the project, and {spec.name} works only inside it; bash can read "
+                "it, with approval"
+            )
     work_mode = axes.work_mode
     changing = effects - READING - RUNNING - {Effect.NETWORK}
     if changing and terms.read_only:
-        return f"{terms.read_only}, so it does not {_worst(changing)}"
+        return f"{terms.read_only}, which does not allow {_worst(changing)}"
     if changing and work_mode in READ_ONLY_MODES:
         editing = changing == {Effect.EDIT}
         if not (editing and _own_artifact(touch, axes, terms)):
-            only = " but in " + ", ".join(_artifacts(axes, terms)) if editing else ""
-            return f"work mode {work_mode} does not {_worst(changing)}{only}"
+            only = ", except in " + ", ".join(_artifacts(axes, terms)) if editing else ""
+            return f"work mode {work_mode} does not allow {_worst(changing)}{only}"
     if terms.sandbox is Sandbox.NONE and _uncontained(case):
         if terms.read_only:
             return f"{terms.read_only}; without a sandbox it runs only {_PLAIN_LINES}"
@@ -352,7 +357,7 @@ def _question(case: _Case, away: list[str]) -> tuple[str, frozenset[Effect]]:
         return f"{_brief(away[0])} is outside the project", _NOTHING
     asked = [] if _runs_lines(case.spec) else [path for path in touch.writes if _asks(path, terms)]
     if asked:  # to a command they are closed
-        more = f" (one of {len(asked)} such paths)" if touch.moves and len(asked) > 1 else ""
+        more = f" (one of {len(asked)} paths like this)" if touch.moves and len(asked) > 1 else ""
         return f"{_brief(asked[0])} needs approval each time: {_asks(asked[0], terms)}{more}", _NOTHING
     if case.unread:
         return f"{_brief(touch.why)}: {case.unread}{'; ' + mixed if mixed else ''}", _NOTHING
@@ -372,7 +377,7 @@ def _question(case: _Case, away: list[str]) -> tuple[str, frozenset[Effect]]:
         return f"{_DOING[_last(beyond)]} needs approval in profile {axes.permission_profile}{why}", effects - READING
     if _uncontained(case):
         lifts = (effects | {Effect.EXECUTE}) - READING
-        return f"{_NOT_CONTAINED[terms.sandbox]}: every command but plain reading needs approval{why}", lifts
+        return f"{_NOT_CONTAINED[terms.sandbox]}: every command except plain reading needs approval{why}", lifts
     if terms.sandbox is not Sandbox.BWRAP and effects & CONTAINED:
         doing = _DOING[_last(effects & CONTAINED)]
         return f"{_NOT_CONTAINED[terms.sandbox]}: {doing} needs approval{why}", effects - READING
@@ -397,7 +402,7 @@ def _instead(path: str, touch: Touch, terms: Terms) -> str:
     if terms.protection.is_secret_folder(path):
         return "use it yourself in a terminal"
     name = _brief(path.rstrip("/").rpartition("/")[2])
-    free = f'not_secrets = ["{name}"] under [protect] in your settings says that it holds none'
+    free = f'if it contains no secrets, add not_secrets = ["{name}"] under [protect] in your settings'
     return f"write it yourself in a terminal, or {free}" if path in touch.writes else free
 
 
@@ -407,7 +412,7 @@ def _asks(path: str, terms: Terms) -> str:
     if not within:
         return ""
     if any(f"{within}/".startswith(f"{place}/") or place.startswith(f"{within}/") for place in terms.hooks):
-        return "git runs what is in it, by its configuration"
+        return "git runs programs that its configuration names"
     return terms.protection.asks(within)
 
 
@@ -477,7 +482,7 @@ def _brief(text: str) -> str:
 
 
 def _worst(effects: frozenset[Effect]) -> str:
-    return str(_last(effects))
+    return _DOING[_last(effects)]
 
 
 def _last(effects: frozenset[Effect]) -> Effect:

@@ -79,9 +79,9 @@ def _place_refusal(path: str, write: bool, around: Around) -> str:
     if any(_below(path, one) or _below(one, path) for one in around.own):
         return "Quintet's own settings or state are there"
     if around.protection.is_secret(path):
-        return "it may hold secrets, which no command sees"
+        return "it may contain secrets, which no command sees"
     if held := _secret_below(path, around.home):
-        return f"{held} is in it, which may hold secrets; name a folder further down"
+        return f"{held} is in it, which may contain secrets; name a folder further down"
     if not write:
         return ""
     if any(_below(path, one) or _below(one, path) for one in around.system):

@@ -117,7 +117,7 @@ def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:
         return touch
     if outward.tells:
         acting = touch.effects - {Effect.FETCH} | {Effect.NETWORK}
-        return structs.replace(touch, effects=acting, why="the page learns of it, and can pass it on")
+        return structs.replace(touch, effects=acting, why="the page sees it, and can send it elsewhere")
     if outward.resource and not is_known(touch.server or "", outward.resource, known):
         one = outward.resource
     else:
@@ -125,9 +125,9 @@ def with_known(touch: Touch, known: Set[str], axes: Axes) -> Touch:
     if not one:
         return touch
     shown = one if len(one) <= 200 else f"{one[:200]}\u2026"
-    why = f"{shown} stands in nothing you wrote and nothing that was found, and may carry data out"
+    why = f"{shown} occurs in nothing you wrote and in no search result, and may send data out"
     if file_named(one) and not outward.resource:
-        why = f"{shown} is a page of the project, which with a network may carry data out"
+        why = f"{shown} is a page of the project, which could send data out over the network"
     return structs.replace(touch, asks=why)
 
 

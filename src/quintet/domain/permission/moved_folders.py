@@ -17,7 +17,7 @@ FOREIGN = frozenset({"node_modules", "site-packages", ".venv", "venv", ".tox", "
 MOST_ENTRIES = 20_000  # looked at below a folder that is moved
 MOST_DEPTH = 200
 MOST_ASKED = 200  # for one yes
-BY_COMMAND = "a file tool does not carry that along; mv, as a command, can"
+BY_COMMAND = "a file tool cannot move it; the command mv can"
 
 
 class MoveCheck(Struct, frozen=True):
@@ -43,14 +43,14 @@ def above_own(source: str, destination: str, protection: Protection) -> str:
     """Why a file, folder or link may not leave or take one of these places; empty if it may."""
     for path in filter(None, (source, destination)):
         if own := next((one for one in protection.private if one.lower().startswith(f"{path.lower()}/")), ""):
-            return f"{own} is protected: it is Quintet's own, and {path} leads to it"
+            return f"{own} is protected: it belongs to Quintet, and {path} leads to it"
     return ""
 
 
 def judged(below: FolderContents, source: str, destination: str, protection: Protection) -> MoveCheck:
     """What to say of moving a folder; the paths are relative to the project."""
     if below.closed:
-        return MoveCheck(f"{_joined(source, below.closed)} cannot be looked into, so what it holds is not known")
+        return MoveCheck(f"{_joined(source, below.closed)} cannot be read, so its content is not known")
     asked: dict[str, None] = {}
     for folder, names in below.folders:
         if is_repository(names):
@@ -63,8 +63,8 @@ def judged(below: FolderContents, source: str, destination: str, protection: Pro
                 if protection.asks(path):
                     asked[path] = None
     if len(asked) > MOST_ASKED:
-        return MoveCheck(f"{source} holds {len(asked)} files that need approval, too many for one yes")
-    return MoveCheck(asked=tuple(asked), asks=f"{source} holds too much to look through" if below.more else "")
+        return MoveCheck(f"{source} contains {len(asked)} files that need approval, too many for one question")
+    return MoveCheck(asked=tuple(asked), asks=f"{source} contains too many files to check" if below.more else "")
 
 
 def completes_repository(there: Iterable[str], name: str) -> bool:
@@ -77,8 +77,8 @@ def _refused(path: str, protection: Protection) -> str:
     if is_write_protected(path):
         return f"is protected: {BY_COMMAND}"
     if protection.private and protection.is_private(path):
-        return "is Quintet's own, or would become that"
-    return f"may hold secrets: {BY_COMMAND}" if protection.is_secret(path) else ""
+        return "belongs to Quintet, or would after the move"
+    return f"may contain secrets: {BY_COMMAND}" if protection.is_secret(path) else ""
 
 
 def _joined(folder: str, name: str) -> str:

@@ -62,15 +62,15 @@ class ProtectedPath(Struct, frozen=True):
     hold: Literal["always", "not from git", "new", "no"] = "always"
 
 
-_GIT = "git runs what its folders name; only git writes there"
+_GIT = "git runs programs that these files name; only git may write here"
 _OWN = "Quintet loads it with your rights"
-_AGENT = "it configures an agent: what the agent starts, and what it may do"
-_EDITOR = "an editor runs what it names when the folder is opened"
-_ENTERED = "it is run when a shell or program starts in the folder"
-_STARTED = "it is run when you log in or a shell or program starts"
+_AGENT = "it configures an agent: what the agent starts and what it may do"
+_EDITOR = "an editor runs what it names when you open the folder"
+_ENTERED = "it runs when a shell or program starts in the folder"
+_STARTED = "it runs when you log in, or when a shell or program starts"
 _HOOKS = "git runs what it names at your next commit"
-_OTHER = "version control runs what its folders name; only its own program writes there"
-_TOOL = "a program runs what it names when it is called here, or an editor calls it"
+_OTHER = "version control runs programs that these files name; only its own program may write here"
+_TOOL = "a program runs what it names when you, or an editor, start it here"
 _CI = "CI runs it after a push, with the rights of the repository"
 
 

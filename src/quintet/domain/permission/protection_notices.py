@@ -53,13 +53,14 @@ def notices(command: Sequence[str], notes: Sequence[Note], home: str = "") -> li
     if stuck:
         why = ", ".join(dict.fromkeys(one.wrong for one in stuck))
         found.append(
-            f"{who} made {path_list([one.path for one in stuck])}, which other programs run. "
-            f"It could not be moved out of the project ({why}): remove it."
+            f"{who} made {path_list([one.path for one in stuck])}, which other programs run. It could not "
+            f"be moved out of the project ({why}): remove it."
         )
     if brought:
         found.append(
-            f"{who}: git brought {path_list(brought)}. Other programs run what such files name: look before you open "
-            "the project with them. Quintet loads them only after you trust them."
+            f"{who}: git brought {path_list(brought)}. Other programs run what these files name: check "
+            "them before you open the project with another program. Quintet loads them only after you "
+            "trust them."
         )
     return [*found, *said]
 
@@ -70,14 +71,14 @@ def _about_moved(who: str, moved: Sequence[MovedAside], home: str) -> str:
     together = folder and all(one.now == f"{folder}/{one.path}" for one in moved)
     place = "your home" if first.path[:1] == "/" else "the project"
     lines = [
-        f"{who} made {path_list([one.path for one in moved])}. Files that other programs run are kept out of {place}."
+        (f"{who} made {path_list([one.path for one in moved])}. Files that other programs run may not be in {place}.")
     ]
     if together:
         lines.append(f"{'It is' if len(moved) == 1 else 'They are'} now in")
         lines.append(f"  {_short(folder, home)}")
     else:
         lines += [f"  {_named(one.path)} is now {_short(one.now, home)}" for one in moved[:MOST_NAMED]]
-    lines += ["To take it back, in your shell:" if len(moved) == 1 else "To take one back, in your shell:"]
+    lines += ["To restore it, in your shell:" if len(moved) == 1 else "To restore one, in your shell:"]
     back = shlex.quote(_named(first.path))
     lines.append(
         f"  quintet aside back {back}"

@@ -51,8 +51,8 @@ def lost(paths: Sequence[str]) -> tuple[str, ...]:
     return (labelled("Deletes", ", ".join(paths[:LISTED]) + more),)
 
 
-OUTSIDE = "outside the sandbox, with your rights: any file, program and network"
-UNCONTAINED = "no sandbox: it runs with your rights: any file, program and network"
+OUTSIDE = "outside the sandbox, with your rights: any file, any program and the network"
+UNCONTAINED = "no sandbox: it runs with your rights: any file, any program and the network"
 
 
 def is_command(touch: Touch) -> bool:
@@ -87,5 +87,5 @@ def _granted(grant: Grant, root: str, *, keys: bool = False) -> str:
 def _left_open(grant: Grant) -> str:
     """What of the project Landlock cannot take away again."""
     if grant.write_roots:
-        return "its .git and protected files can be written, its secret files read"
-    return "secret files of the project can be read"
+        return "can write .git and protected files, can read secret files"
+    return "can read secret files of the project"

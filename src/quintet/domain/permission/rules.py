@@ -23,7 +23,7 @@ SERVER_TOOLS = "mcp_tool"
 _CALLS = "call_tool"  # another command of mcp_tool's does something else with the server, whatever tool it names
 _SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
 _EXACTLY = regex(r"\[[*?[]\]")  # a character of a pattern that stands for itself
-_OUTSIDE = "what it names outside the project needs approval as before, unless `read` is among its effects"
+_OUTSIDE = "anything it names outside the project still needs approval, unless `read` is one of its effects"
 _WHOLE = ("source", "repo_path", "repo")  # say only where: what the call does there is in its other arguments
 
 
@@ -135,13 +135,13 @@ def explain(rule: Rule) -> list[tuple[str, str]]:
     does = "does not run" if rule.verdict == "deny" else "runs without approval"
     if rule.words:
         covers = f"a line that is one plain command and begins with `{' '.join(rule.words)}`, in the project's folder"
-        limit = "only in a full sandbox; what it names outside the project needs approval as before"
+        limit = "only in a full sandbox; anything it names outside the project still needs approval"
     elif rule.pattern == ANY:
         covers, limit = "every call", _OUTSIDE
     else:
         exact = is_exact(rule)
         shown = _EXACTLY.sub(lambda found: found[0][1], rule.pattern) if exact else rule.pattern
-        covers, limit = f"{'exactly' if exact else 'what fits'} `{shown}`", "" if exact else _OUTSIDE
+        covers, limit = f"{'exactly' if exact else 'what matches'} `{shown}`", "" if exact else _OUTSIDE
     if rule.verdict == "deny" or Effect.READ in rule.effects:
         limit = limit if rule.words else ""
     tool = "any tool" if rule.tool == ANY else rule.tool

@@ -39,47 +39,49 @@ _WHEN = {
     "permission_request": "before each question to you",
 }
 _SANDBOX = {
-    "none": "turns the sandbox off: approved commands can do all that you can do",
-    "partial": "uses the partial sandbox, which holds less than bubblewrap",
+    "none": "turns the sandbox off: approved commands can do everything that you can do",
+    "partial": "uses the partial sandbox, which restricts less than bubblewrap",
 }
 Words = Callable[[Any], str]
 
 # By key, the gravest first.
 _WORDS: dict[str, Words] = {
     "sandbox.use": lambda use: _SANDBOX.get(use, f"uses the sandbox {use}"),
-    "dials.permission_profile": lambda profile: f"opens sessions at profile {profile}: more goes without a question",
-    "dials.run_control": lambda control: f"opens sessions at run control {control}",
+    "dials.permission_profile": lambda profile: f"opens sessions in profile {profile}: more calls run without approval",
+    "dials.run_control": lambda control: f"opens sessions with run control {control}",
     "dials.work_mode": lambda work_mode: f"opens sessions in work mode {work_mode}",
     "routing.smart": lambda model: f"uses model {model} for smart",
-    "routing.fast": lambda model: f"uses model {model or 'of smart'} for fast",
-    "routing.deep": lambda model: f"uses model {model or 'of smart'} for deep",
-    "routing.vision": lambda model: f"uses model {model or 'of smart'} for images",
+    "routing.fast": lambda model: f"uses model {model or 'from smart'} for fast",
+    "routing.deep": lambda model: f"uses model {model or 'from smart'} for deep",
+    "routing.vision": lambda model: f"uses model {model or 'from smart'} for images",
     "library.embeddings": lambda model: f"sends the documents of your library to model {model}",
-    "secrets.expose": lambda listed: f"gives secrets to commands: {_joined(listed)}",
-    "secrets.patterns": lambda listed: f"takes only variables with these names for secrets: {_joined(listed)}",
-    "secrets.ignore": lambda listed: f"takes variables of these names for no secrets: {_joined(listed)}",
+    "secrets.expose": lambda listed: f"exposes secrets to commands: {_joined(listed)}",
+    "secrets.patterns": lambda listed: f"treats only variables with these names as secrets: {_joined(listed)}",
+    "secrets.ignore": lambda listed: f"does not treat variables with these names as secrets: {_joined(listed)}",
     "secrets.files": lambda listed: f"looks for secrets only in {_joined(listed) or 'no file'}",
-    "protect.not_secrets": lambda listed: f"lets files that look like secrets be read: {_joined(listed)}",
-    "protect.specs": lambda listed: f"lets work mode plan write {_joined(listed)}",
-    "protect.reports": lambda listed: f"lets work modes review and research write {_joined(listed)}",
-    "sandbox.loopback": lambda state: f"keeps this machine's own ports {state} for commands with a network",
-    "web.allow_hosts": lambda hosts: f"lets pages be read from your own network: {_joined(hosts)}",
+    "protect.not_secrets": lambda listed: f"allows reading files that look like secrets: {_joined(listed)}",
+    "protect.specs": lambda listed: f"allows work mode plan to write {_joined(listed)}",
+    "protect.reports": lambda listed: f"allows work modes review and research to write {_joined(listed)}",
+    "sandbox.loopback": lambda state: f"sets this machine's own ports to {state} for commands with network access",
+    "web.allow_hosts": lambda hosts: f"allows reading pages from your own network: {_joined(hosts)}",
     "web.search": lambda name: f"sends web searches to {name}",
-    "web.brave_url": lambda url: f"sends web searches, and your key for Brave, to {url}",
-    "web.brave_key_env": lambda name: f"sends your {name} to the address for Brave, as its key",
-    "web.exa_url": lambda url: f"sends web searches, and your key for Exa, to {url}",
-    "web.exa_key_env": lambda name: f"sends your {name} to the address for Exa, as its key",
+    "web.brave_url": lambda url: f"sends web searches and your Brave key to {url}",
+    "web.brave_key_env": lambda name: f"sends your {name} to the Brave address, as its key",
+    "web.exa_url": lambda url: f"sends web searches and your Exa key to {url}",
+    "web.exa_key_env": lambda name: f"sends your {name} to the Exa address, as its key",
     "web.searxng_url": lambda url: f"sends web searches to {url}",
     "forge.url": lambda url: f"sends your forge token to {url}",
     "forge.token_env": lambda name: f"sends your {name} to the forge, as its token",
-    "observability.otel": lambda on: f"{'sends' if on else 'does not send'} what sessions do to your OpenTelemetry",
-    "observability.otel_content": lambda on: f"{'sends' if on else 'does not send'} what was said there, too",
+    "observability.otel": lambda on: f"{'sends' if on else 'does not send'} session activity to your OpenTelemetry",
+    "observability.otel_content": lambda on: (
+        f"{'sends' if on else 'does not send'} the text of conversations there, too"
+    ),
     "browser.path": lambda path: f"starts {path or 'the first Chromium on PATH'} as the browser",
     "browser.sandbox": lambda on: f"turns the browser's own sandbox {_switched(on)}",
-    "cycle.planner": lambda who: f"has plans made by {who}",
-    "cycle.executor": lambda who: f"has tasks done by {who}",
-    "cycle.verifier": lambda who: f"has work verified by {who or 'whoever plans'}",
-    "checkpoints.enabled": lambda on: f"turns checkpoints {_switched(on)}: /rewind has nothing to go back to",
+    "cycle.planner": lambda who: f"uses {who} to make plans",
+    "cycle.executor": lambda who: f"uses {who} to do tasks",
+    "cycle.verifier": lambda who: f"uses {who or 'the planner'} to verify work",
+    "checkpoints.enabled": lambda on: f"turns checkpoints {_switched(on)}: /rewind cannot restore files",
     "repair.auto_transition": lambda how: f"switches to work mode repair: {how}",
     "runs.delivery_check": lambda on: f"turns the check at the end of a turn {_switched(on)}",
     "runs.qa_review": lambda on: f"turns the review of changes {_switched(on)}",
@@ -119,17 +121,17 @@ def settings_lines(changed: Iterable[ProjectSetting], unchecked: Collection[str]
     quiet = [one for one in rest if one.key.startswith(_QUIET) or one.key in _QUIET_KEYS]
     lines += [f"sets {one.key} to {_joined(one.value)}: {one.about}" for one in rest if one not in quiet]
     if quiet:
-        lines.append(f"sets also {', '.join(f'{one.key} = {_joined(one.value)}' for one in quiet)}")
+        lines.append(f"also sets {', '.join(f'{one.key} = {_joined(one.value)}' for one in quiet)}")
     return lines
 
 
 def server_line(server: WantedServer) -> str:
     """What an MCP server of a project would start or reach, and get."""
     what = f"reaches {server.url}" if server.url else f"starts `{server.command}` in the sandbox"
-    network = ", with a network" if server.network and not server.url else ""
+    network = ", with network access" if server.network and not server.url else ""
     gets = f", gets your {', '.join(server.gets)}" if server.gets else ""
     refused = ", ".join(server.refused)
-    asks = f", asks for your {refused}: not given, unless your own [mcp] variables say so" if refused else ""
+    asks = f", requests your {refused}: not given, unless your own [mcp] variables allow it" if refused else ""
     return f"MCP server {server.name} {what}{network}{gets}{asks}"
 
 
@@ -137,8 +139,8 @@ def file_lines(tools: Sequence[str], prompts: Sequence[str], agents: Sequence[st
     """What files that are loaded would do, a line for each kind."""
     kinds = (
         (tools, f"loads tools that run {AS_YOU}"),
-        (prompts, "puts prompts of its own in the place of Quintet's"),
-        (agents, f"lets programs of its agents run {AS_YOU}, when you use one"),
+        (prompts, "replaces Quintet's prompts with its own"),
+        (agents, f"allows programs of its agents to run {AS_YOU}, when you use one"),
     )
     return [f"{does}: {', '.join(names)}" for names, does in kinds if names]
 
@@ -176,29 +178,29 @@ def _model(name: str, given: Mapping[str, Any]) -> str:
     if key := given.get("api_key_env"):
         does.append(f"{'with' if does else 'sends'} your {key} as the key")
     if given.get("wire"):
-        does.append(f"speaks {given['wire']}")
+        does.append(f"uses the {given['wire']} API")
     does += [f"{field} = {value}" for field, value in given.items() if field not in _MODEL_ALOUD and not where]
-    return f"model {name}: {', '.join(does) or 'as it is'}"
+    return f"model {name}: {', '.join(does) or 'no change'}"
 
 
 def _executor(name: str, given: Mapping[str, Any]) -> str:
     does = [f"starts `{given['command']}`"] if given.get("command") else []
-    does += [f"keeps its settings in {given['home']}"] if given.get("home") else []
+    does += [f"has its settings in {given['home']}"] if given.get("home") else []
     does += [f"sees {_joined(given['folders'])}"] if given.get("folders") else []
     does += [f"gets your {_joined(given['pass_env'])}"] if given.get("pass_env") else []
     does += [f"uses model {given['model']}"] if given.get("model") else []
-    return f"AI CLI {name}: {', '.join(does) or 'as it is'}"
+    return f"AI CLI {name}: {', '.join(does) or 'no change'}"
 
 
 def _deployment(name: str, given: Mapping[str, Any]) -> str:
     does = [f"{field} runs `{given[field]}`" for field in ("frontend", "backend", "logs", "expose") if given.get(field)]
     does += ["does not ask before each deployment"] if given.get("production") is False else []
-    return f"deployment to {name}: {', '.join(does) or 'as it is'}"
+    return f"deployment to {name}: {', '.join(does) or 'no change'}"
 
 
 def _hooks(one: ProjectSetting, unchecked: Collection[str]) -> list[str]:
     when = _WHEN.get(one.key.removeprefix("hooks."), one.key)
-    later = "; what it runs of the project may change later without approval"
+    later = "; the project files that it runs may change later without approval"
     return [
         f"runs `{brief(text, MOST_HOOK)}` {AS_YOU}, {when}{later if text in unchecked else ''}{_whole(text)}"
         for text in one.value

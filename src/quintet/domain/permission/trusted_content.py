@@ -90,8 +90,8 @@ def not_loaded(found: list[ContentChange]) -> str:
     """What is left out, for a run that cannot ask."""
     names = few([f"{one.name} ({one.kind})" for one in found], MOST_NAMES)
     return (
-        f"Not loaded: {names}. You trusted this folder before that; "
-        "`quintet trust --check` shows what changed, `quintet trust` accepts it."
+        f"Not loaded: {names}. These files are new or changed since you trusted this folder: `quintet "
+        "trust --check` shows the changes, `quintet trust` accepts them."
     )
 
 
@@ -105,12 +105,12 @@ def difference(name: str, before: bytes | None, now: bytes) -> list[str]:
     from difflib import unified_diff  # only where a project's content is asked about
 
     if b"\0" in now:
-        return [f"+++ {name}", f"  ({len(now)} bytes that are no text)"]
+        return [f"+++ {name}", f"  ({len(now)} bytes that are not text)"]
     lines = now.decode("utf-8", "replace").splitlines()
     if before is None:
         return [f"+++ {name}", *(f"+{line}" for line in lines)]
     old = before.decode("utf-8", "replace").splitlines()
-    return list(unified_diff(old, lines, f"{name} (as you trusted it)", name, lineterm=""))
+    return list(unified_diff(old, lines, f"{name} (when you trusted it)", name, lineterm=""))
 
 
 def digest(data: bytes) -> str:

@@ -330,7 +330,7 @@ def summary_message(summary: Summary) -> Message:
     """The summary as the message that stands for what was left out."""
     parts = ["# The conversation so far", "The older messages are left out; this is a summary."]
     if summary.keep:
-        parts.append("\n".join(["## To be kept, in the user's own words", *(f"- {text}" for text in summary.keep)]))
+        parts.append("\n".join(["## Keep this, in the user's own words", *(f"- {text}" for text in summary.keep)]))
     if summary.narrative:
         parts.append(f"## What happened\n{summary.narrative}")
     for name, title in _SECTIONS.items():

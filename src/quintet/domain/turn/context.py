@@ -20,7 +20,7 @@ MOST_SCALE = 400  # percent: a script with a token for each character
 IMAGE_CHARACTERS = 6000  # that an image counts for: providers take some 1500 tokens for one of usual size
 OLD_OUTPUT = 1_200  # characters that an old output is shortened to
 LEFT_OUT = (
-    "[… {lines} lines, {characters} characters left out to save room; the journal has them. Call again to see them.]"
+    "[… {lines} lines, {characters} characters omitted to save space; the journal has them. Call again to see them.]"
 )
 
 
@@ -155,7 +155,7 @@ class ContextPart(Struct, frozen=True, gc=False):
 
 
 KINDS = {
-    Role.USER: "your messages and what they bring",
+    Role.USER: "your messages and attachments",
     Role.ASSISTANT: "answers and calls",
     Role.TOOL: "outputs of tools",
 }

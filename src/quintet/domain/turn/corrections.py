@@ -121,5 +121,5 @@ def going_in_circles(steps: Sequence[Step]) -> str:
     if len(steps) >= 4:
         a, b, c, d = steps[-4:]
         if a == c and b == d and a != b:
-            return f"{a[0]} and {b[0]} were called in turns with the same arguments and the same results"
+            return f"{a[0]} and {b[0]} were called alternately with the same arguments and the same results"
     return ""

@@ -42,7 +42,7 @@ class RanCall(Struct, frozen=True, gc=False):
     idle: bool = False  # it could have changed something, and left everything as it was
 
 
-UNSAID = "the check asks for more, and does not say what"
+UNSAID = "the check asks for more work, but does not say which"
 
 
 class Ruling(StrEnum):
@@ -102,7 +102,7 @@ def judge(
         failed = failed_check(calls)
         return Judgement(Ruling.NEEDS_WORK, failed) if failed else Judgement(Ruling.ASK, "calls were skipped")
     if promises(answer) or asks(answer):
-        return Judgement(Ruling.ASK, "the answer announces something, or asks for it")
+        return Judgement(Ruling.ASK, "the answer announces more work, or asks for it")
     if axes.work_mode not in (WorkMode.BUILD, WorkMode.REPAIR):
         return Judgement(Ruling.NOT_CHECKED)
     changed = [place for place, call in enumerate(calls) if _changes(call)]
@@ -114,7 +114,7 @@ def judge(
     if checks and not _worked(checks[-1]):
         return Judgement(Ruling.ASK, f"{checks[-1].about} failed")
     if checks and masks_failure(checks[-1].about):
-        return Judgement(Ruling.ASK, f"the exit code of {checks[-1].about} does not say whether it passed")
+        return Judgement(Ruling.ASK, f"the exit code of {checks[-1].about} does not show whether it passed")
     if changed and (broken := _failed_since(calls[changed[-1] :], _executes)):
         return Judgement(Ruling.ASK, f"{broken} failed after the last change")  # it may be a check that nobody knows
     asked_for = wanted(text)

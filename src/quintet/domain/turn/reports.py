@@ -73,10 +73,10 @@ def read_qa_report(reply: str) -> QaReport:
             return wire_json.decode(text[start : end + 1].encode("utf-8", "replace"), QaReport)
         except msgspec.DecodeError:
             pass
-    return QaReport(text or "the reviewer said nothing")
+    return QaReport(text or "the reviewer replied with nothing")
 
 
-NOT_THE_FORM = "the reply was not in the asked form; its text stands as it came"
+NOT_THE_FORM = "the reply was not in the requested format; here is its text"
 MOST_OBJECTS = 50  # places in a reply where a report is looked for
 MOST_SUBJECT = 80  # characters of a request, as what a review is about
 _SEVERITIES = (QaSeverity.HIGH, QaSeverity.MEDIUM, QaSeverity.LOW)
@@ -169,7 +169,7 @@ class ReviewReport(Struct, frozen=True, gc=False):
             lines.append(" · ".join(filter(None, (finding.severity, _marked(finding.place, finding.unresolved)))))
             lines += ["", finding.detail] if finding.detail else []
             lines += ["", *(f"    {line}" for line in finding.evidence.splitlines())] if finding.evidence else []
-        lines += _listed("Not looked at", self.not_looked_at) + _listed("Flaws of this report", self.flaws)
+        lines += _listed("Not reviewed", self.not_looked_at) + _listed("Problems with this report", self.flaws)
         return "\n".join(lines) + "\n"
 
 
@@ -226,7 +226,7 @@ class ResearchReport(Struct, frozen=True, gc=False):
         for claim in self.claims:
             lines += ["", claim.text, ""]
             lines += [f"- {_marked(s.text, s.unresolved)}" for s in claim.sources] or ["- (no source)"]
-        lines += _listed("Open questions", self.open_questions) + _listed("Flaws of this report", self.flaws)
+        lines += _listed("Open questions", self.open_questions) + _listed("Problems with this report", self.flaws)
         return "\n".join(lines) + "\n"
 
 
@@ -250,7 +250,7 @@ def _review(order: Order, value: dict[str, Any], text: str) -> ReviewReport:
         found = given if isinstance(given, dict) else {"title": _text(given)}
         severity = _severity(_text(found.get("severity")))
         if severity is None:
-            flaws.append(f"finding {number} came without a severity and is taken as low")
+            flaws.append(f"finding {number} had no severity and counts as low")
         findings.append(
             ReviewFinding(
                 severity or QaSeverity.LOW,
@@ -276,7 +276,7 @@ def _research(order: Order, value: dict[str, Any], text: str) -> ResearchReport:
         for given in _items(value, "claims")
     )
     bare = sum(not claim.sources for claim in claims)
-    flaws = (f"{bare} of {len(claims)} claims came without a source",) if bare else ()
+    flaws = (f"{bare} of {len(claims)} claims had no source",) if bare else ()
     answer = _text(value.get("answer")) or "(no answer)"
     return ResearchReport(order.subject, answer, claims, _texts(value, "open_questions"), flaws)
 
@@ -331,7 +331,7 @@ def _missing(file: str, line: int, lengths: Mapping[str, int | None]) -> str:
         return "no such file"
     length = lengths[file]
     if length is None:
-        return "protected, not looked up"
+        return "protected, not checked"
     return f"no such line: the file has {length}" if line > length else ""
 
 

@@ -66,9 +66,9 @@ def as_request(subject: Subject) -> str:
     tools = _tools(subject)
     shown = [_line(change) for change in subject.changes[:MOST_FILES]]
     more = len(subject.changes) - MOST_FILES
-    shown += [f"- … {more} more; the diff has them all"] if more > 0 else []
-    then = " Untracked files are in no diff: Read them." if _untracked(subject) else ""
-    head = f"Review {subject.name}: {size(subject)}. The change is shown by {tools}.{then}"
+    shown += [f"- … {more} more; see the diff"] if more > 0 else []
+    then = " Untracked files are not in a diff: Read them." if _untracked(subject) else ""
+    head = f"Review {subject.name}: {size(subject)}. Use {tools} to see the change.{then}"
     return "\n".join([head, "", *shown])
 
 

@@ -22,12 +22,13 @@ LINE_LENGTH = 200  # of a line in a sentence; the list of skipped calls has all 
 SHELL = "bash"
 _ALWAYS = {  # the first that fits
     Effect.PUBLISH: "publishes, which always needs approval",
-    Effect.OUTSIDE: "reaches outside the project, which always needs approval",
-    Effect.DESTROY: "cannot be taken back, which needs approval",
+    Effect.OUTSIDE: "accesses something outside the project, which always needs approval",
+    Effect.DESTROY: "cannot be undone, which needs approval",
 }
 INSTEAD = (
-    "Nobody can approve calls in this run, so do not repeat it. Use another way that needs no approval, run the parts "
-    "of a combined line as separate calls, or leave it out and say so in your answer."
+    "Nobody can approve calls in this run, so do not repeat this call. Find a way that needs no "
+    "approval, split a combined line into separate calls, or leave it out and say so in your "
+    "answer."
 )
 
 

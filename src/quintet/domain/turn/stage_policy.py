@@ -139,11 +139,11 @@ def broken_invariant(plan: StagePlan, axes: Axes, reasoning: bool, callable_tool
     told = frozenset(prompts)
     addition = "agent/mode_addition.md" if is_agent(axes) else "chat/mode_addition.md"
     if addition not in told or f"modes/{axes.work_mode}.md" not in told:
-        return "the request is not made in the user's mode"
+        return "the request does not use the user's mode"
     wanted = plan.reasoning is not Reasoning.NONE
     if wanted != (reasoning and is_agent(axes)) or wanted != bool(told & _REASONS):
-        return "the request does not ask for reasoning as the user set it"
-    return "" if callable_tools == len(plan.tools) else "the tools of the request are not those of the policy"
+        return "the request does not use the user's reasoning setting"
+    return "" if callable_tools == len(plan.tools) else "the tools of the request do not match the policy"
 
 
 def visible(context: CallContext, tools: Mapping[str, ToolSpec], menu: Menu) -> tuple[str, ...]:

@@ -27,6 +27,7 @@ class Surroundings(Struct, frozen=True, omit_defaults=True, gc=False):
     page: str = ""  # what the project tells agents
 
 
+_EMPTY = "(now empty)"
 _DOES = {
     Effect.READ: "reading the project",
     Effect.EDIT: "changing files of the project",
@@ -37,7 +38,7 @@ _DOES = {
     Effect.FETCH: "fetching pages",
     Effect.NETWORK: "using the network",
     Effect.OUTSIDE: "anything outside the project",
-    Effect.DESTROY: "what cannot be taken back, such as git reset --hard",
+    Effect.DESTROY: "what cannot be undone, for example git reset --hard",
     Effect.PUBLISH: "pushing and publishing",
 }
 CONTAINED = {sandbox: f"base/sandbox_{sandbox}.md" for sandbox in Sandbox}  # the page about what commands can do
@@ -63,7 +64,7 @@ def changes(before: Surroundings, now: Surroundings) -> str:
         if value != old
     ]
     if now.page != before.page:
-        facts.append(f"What the project tells agents has changed:\n\n{now.page or '(nothing any more)'}")
+        facts.append(f"The project's instructions for agents have changed:\n\n{now.page or _EMPTY}")
     return "\n".join(facts)
 
 
@@ -80,9 +81,9 @@ def _approvals(axes: Axes) -> str:
     asks = [effect for effect in EFFECT_ORDER if effect not in goes | refused]
     lines = [f"Without approval: {_named(goes)}.", f"With the user's approval only: {_named(asks)}."]
     if refused:
-        lines.append(f"Not in this work: {_named(refused)}.")
+        lines.append(f"Not allowed here: {_named(refused)}.")
     if axes.work_mode is WorkMode.CHAT:
-        lines.append("Each change is put before the user first.")
+        lines.append("The user sees and approves each change first.")
     return " ".join(lines)
 
 

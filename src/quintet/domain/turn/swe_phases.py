@@ -61,7 +61,7 @@ class Proof(StrEnum):
     PASSED = "the latest test command exited 0, and nothing was changed after it"
     FAILED = "the latest test command did not exit 0"
     STALE = "something was changed after the latest test command: run it again"
-    UNCLEAR = "the exit code of the latest test line may be another command's: run the test without | ; || or &"
+    UNCLEAR = "the exit code of the latest test line may be from another command: run the test without | ; || or &"
 
 
 class PhaseState(Struct, frozen=True):
@@ -81,9 +81,9 @@ class PhaseMove(Struct, frozen=True):
 def due(state: PhaseState | None, asked: bool) -> PhaseMove | None:
     """The move a turn begins with: into the first phase, or out of them where the run no longer asks for them."""
     if asked and (state is None or state.phase == FINISHED):
-        return PhaseMove("", FIRST, "the run asks for SWE phases")
+        return PhaseMove("", FIRST, "the run uses SWE phases")
     if state and not asked:
-        return PhaseMove(state.phase, "", "the run does not ask for SWE phases")
+        return PhaseMove(state.phase, "", "the run does not use SWE phases")
     return None
 
 
@@ -92,7 +92,7 @@ def advance(state: PhaseState, values: Mapping[str, Any]) -> PhaseMove:
     if phase is None:
         raise ToolFailed(_onward(state.phase))
     if missing := [key for key in phase.needs if not values.get(key)]:
-        raise ToolFailed(f"{phase.name} is not done: values lacks {', '.join(missing)}")
+        raise ToolFailed(f"{phase.name} is not done: values is missing {', '.join(missing)}")
     given = {key: values[key] for key in phase.needs}
     for key in _STATUSES & set(given):
         _check_status(key, given[key], state.proof)
@@ -101,14 +101,14 @@ def advance(state: PhaseState, values: Mapping[str, Any]) -> PhaseMove:
 
 def _check_status(key: str, value: Any, proof: Proof) -> None:
     if not isinstance(value, str) or not _STATUS.fullmatch(value):
-        raise ToolFailed(f"{key} = {value!r}: all_passed is expected, or how many failed, as in 2_failed")
+        raise ToolFailed(f"{key} = {value!r}: expected all_passed, or the number of failed tests, for example 2_failed")
     if value == ALL_PASSED and proof is not Proof.PASSED:
         raise ToolFailed(f"{key} = all_passed is not accepted: {proof}")
 
 
 def return_to_fix(state: PhaseState, reason: str) -> PhaseMove:
     if state.phase not in RETURNING:
-        raise ToolFailed(f"return_to_fix_phase goes from {' and '.join(RETURNING)}; this is {state.phase}")
+        raise ToolFailed(f"return_to_fix_phase works in {' and '.join(RETURNING)}; this is {state.phase}")
     if not reason.strip():
         raise ToolFailed("reason is empty: say what the fix does not do yet")
     return PhaseMove(state.phase, FIX, reason)
@@ -167,19 +167,19 @@ def refusal(state: PhaseState | None, tool: str) -> str:
         return OFF if tool in PHASE_TOOLS else ""
     if tool not in within(state, (tool,)):
         homes = [phase.name for phase in PHASES.values() if tool in phase.tools]
-        where = f"it is in: {', '.join(homes)}" if homes else "it is in none of them"
-        return f"{tool} is not in SWE phase {state.phase}; {where}. {_onward(state.phase)}"
+        where = f"it is in: {', '.join(homes)}" if homes else "it is in no phase"
+        return f"{tool} is not available in SWE phase {state.phase}; {where}. {_onward(state.phase)}"
     phase = PHASES.get(state.phase)
     if phase and spends(tool) and state.used.get(phase.name, 0) >= phase.calls:
-        return f"the budget of phase {phase.name} is spent ({phase.calls} calls). {_onward(phase.name)}"
+        return f"the budget of phase {phase.name} is used up ({phase.calls} calls). {_onward(phase.name)}"
     return ""
 
 
 def _onward(phase: str) -> str:
     if phase not in PHASES:
-        return "The SWE phases are finished: complete ends the task, and the next turn starts over."
-    back = ", return_to_fix_phase goes back" if phase in RETURNING else ""
-    return f"advance_phase with {' and '.join(PHASES[phase].needs)} continues to {_following(phase)}{back}."
+        return "The SWE phases are finished: call complete to end the task; the next turn starts again."
+    back = ", return_to_fix_phase returns to the fix" if phase in RETURNING else ""
+    return f"Call advance_phase with {' and '.join(PHASES[phase].needs)} to continue with {_following(phase)}{back}."
 
 
 def _following(phase: str) -> str:

@@ -84,10 +84,10 @@ def create(todos: Mapping[str, Todo], drafts: Iterable[Draft]) -> tuple[Todo, ..
         Todo(str(number), draft.content, criteria=draft.criteria) for number, draft in enumerate(drafts, first)
     )
     if not made:
-        raise ToolFailed("todos is empty: give at least one, with its content and criteria")
+        raise ToolFailed("todos is empty: give at least one, with content and criteria")
     for place, todo in enumerate(made, 1):
         if not todo.content.strip():
-            raise ToolFailed(f"todo {place} of {len(made)} has no content: say what is to be done")
+            raise ToolFailed(f"todo {place} of {len(made)} has no content: say what to do")
         for criterion in todo.criteria:
             _check_form(criterion, f"todo {place} of {len(made)}")
     return made
@@ -99,7 +99,7 @@ def _check_form(criterion: Criterion, place: str) -> None:
         if not value:
             raise ToolFailed(f"{place}: criterion {criterion.type} needs {name}")
         if name != "text" and "\0" in str(value):
-            raise ToolFailed(f"{place}: {name} holds a NUL character, which no path or command can")
+            raise ToolFailed(f"{place}: {name} contains a NUL character, which is not allowed in a path or command")
 
 
 def start(todos: Mapping[str, Todo], todo_id: str) -> Todo:
@@ -110,8 +110,8 @@ def claim(todos: Mapping[str, Todo], todo_id: str, explanation: str, evidence: s
     todo = _at(todos, todo_id, TodoStatus.IN_PROGRESS)
     if len(explanation.strip()) < SHORTEST_EXPLANATION:
         raise ToolFailed(
-            f"the explanation has {len(explanation.strip())} characters; at least {SHORTEST_EXPLANATION} are expected: "
-            "say what was done and what shows it"
+            f"the explanation has {len(explanation.strip())} characters; at least {SHORTEST_EXPLANATION} "
+            "are needed: say what was done and what shows it"
         )
     return structs.replace(todo, status=TodoStatus.CLAIMED, explanation=explanation, evidence=evidence)
 
@@ -130,7 +130,7 @@ def verified(todo: Todo, checks: tuple[Check, ...]) -> Todo:
 def _at(todos: Mapping[str, Todo], todo_id: str, wanted: TodoStatus) -> Todo:
     todo = todos.get(todo_id)
     if todo is None:
-        there = f"todos: {', '.join(todos)}" if todos else "there are none yet; TodoCreate makes them"
+        there = f"todos: {', '.join(todos)}" if todos else "there are none yet; create them with TodoCreate"
         raise ToolFailed(f"there is no todo {todo_id}; {there}")
     if todo.status is not wanted:
         order = list(TodoStatus)
@@ -157,7 +157,7 @@ def listed(todos: Iterable[Todo]) -> str:
 
 
 def unknown_type(criterion: Criterion) -> str:
-    return f"there is no criterion {criterion.type}; there are {', '.join(NEEDS)}"
+    return f"there is no criterion {criterion.type}; use one of {', '.join(NEEDS)}"
 
 
 def _warned(criterion: Criterion) -> str:

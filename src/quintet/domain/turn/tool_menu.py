@@ -69,7 +69,7 @@ TOOL_MODES: dict[str, ToolMode] = {
         _mode(
             "browser",
             "Browser",
-            "drive a browser and record it",
+            "control a browser and record it",
             "browser_navigate browser_view browser_click browser_type browser_scroll browser_screenshot",
             "browser_console browser_press_key browser_move_mouse browser_select_option browser_select_file",
             "browser_set_mobile browser_restart recording_start recording_stop visual_checker",
@@ -86,7 +86,7 @@ TOOL_MODES: dict[str, ToolMode] = {
         _mode(
             "git",
             "Git",
-            "version control, local and on the forge",
+            "version control, locally and on the forge",
             "git_status git_diff_unstaged git_diff_staged git_diff git_commit git_add git_reset git_log",
             "git_create_branch git_checkout git_show git_branch_list",
             "git_view_pr git_create_pr git_update_pr_description git_pr_checks git_ci_job_logs git_comment_on_pr",

@@ -258,5 +258,5 @@ def by_rules(
 
 
 def _instead(name: str) -> Noticed:
-    text = f"{name} wrote no usable summary of the conversation; the rules' summary is used"
+    text = f"{name} wrote no usable summary of the conversation; Quintet made one by its own rules instead"
     return Noticed(level="warning", code="COMPRESSION", text=text)

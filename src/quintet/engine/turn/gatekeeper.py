@@ -57,7 +57,7 @@ from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn.toolbox import Prepared, deletes_only
 
-BUSY_SHELL = "a background shell runs and could change files at any moment, so what is deleted could be lost"
+BUSY_SHELL = "a background shell is running and could change files at any moment, so deleted files could be lost"
 ASKED_COLUMNS = 200  # of a line in the question itself; a longer one is whole at the end of its details
 
 
@@ -93,7 +93,7 @@ class Gatekeeper:
                 return calls
             self._journal.post(*(self._decided(p) for p in asking))
             lines = tuple(f"{p.spec.name} {'; '.join(p.touch.lines) or p.call.arguments}" for p in asking)
-            text = f"Run this step ({counted(len(asking), 'call')})?"
+            text = f"Run this request's calls ({counted(len(asking), 'call')})?"
             question = self._question(text, asking, _again(again), shown=lines)
             choice, refusal = await self._ask(question, asking)
             if choice != YES:
@@ -192,7 +192,7 @@ class Gatekeeper:
         if decision.verdict is not Verdict.DENY and said.blocked:
             decision = structs.replace(decision, verdict=Verdict.DENY, reason=said.reason)
         elif decision.verdict is not Verdict.DENY and said.asks:
-            reason = said.reason if self._core.person else f"{said.reason}; nobody is attached to ask"
+            reason = said.reason if self._core.person else f"{said.reason}; nobody can approve it in this run"
             decision = structs.replace(decision, verdict=Verdict.ASK, reason=reason, lifts=())
         return structs.replace(again, decision=decision)
 
@@ -210,12 +210,12 @@ class Gatekeeper:
     ) -> str:
         """Why a yes to what was asked is none to what would happen now; empty if it holds."""
         if tightens(axes, self._journal.state.axes):
-            return "the axes were tightened while the question stood"
+            return "the dials were tightened while the question was open"
         now = [p for p in fresh if isinstance(p, Prepared) and p.decision.verdict is not Verdict.DENY]
         if [p.decision.grant for p in now] != [p.decision.grant for p in asked]:
-            return "what the call may do changed while the question stood"
+            return "what the call may do changed while the question was open"
         if self._digest(now, axes) != question.digest:
-            return "what it would change was changed while the question stood"
+            return "the files it would change were changed while the question was open"
         return ""
 
     def _about(self, prepared: Prepared) -> AskedCall:
@@ -242,7 +242,7 @@ class Gatekeeper:
                 if not rule.session:
                     self._core.turn.rule_book.add(rule)
             except QuintetError as error:  # the yes stands, for this once
-                text = f"the rule could not be kept, so this will be asked again: {error}"
+                text = f"the rule could not be saved, so this question will come again: {error}"
                 self._journal.post(Noticed(level="error", code=error.code, text=text))
             else:
                 self._journal.post(RuleMade(rule=rule))
@@ -357,7 +357,7 @@ class ShellRevoker:
             for shell, reason in toolbox.revoked_shells(
                 event.before, event.after, person=self._core.person, rules=rules
             ):
-                text = f"background shell {shell.name} is ended ({brief(shell.call.arguments)}): {reason}"
+                text = f"background shell {shell.name} was ended ({brief(shell.call.arguments)}): {reason}"
                 self._journal.post(Noticed(level="warning", code=SHELL_ENDED, text=text))
                 task = asyncio.ensure_future(toolbox.end_shell(shell.name, reason))
                 self._ending.add(task)
@@ -394,7 +394,7 @@ def _lasting(choices: Sequence[Choice]) -> tuple[str, ...]:
     """Where and how long the rules hold that the choices make."""
     keys = {choice.key for choice in choices}
     if ALWAYS in keys:
-        return (labelled("Always", "in this project, until `quintet rules revoke`"),)
+        return (labelled("Always", "in this project, until you run `quintet rules revoke`"),)
     return (labelled("Session", "Edit and Write in this project, nothing else"),) if EDITS in keys else ()
 
 
@@ -403,7 +403,7 @@ def _cut(about: str) -> str:
     first = about.partition("\n")[0]
     if first == about and len(about) <= ASKED_COLUMNS:
         return about
-    return f"{first[:ASKED_COLUMNS].rstrip()} … ({len(about)} characters, whole below)"
+    return f"{first[:ASKED_COLUMNS].rstrip()} … ({len(about)} characters, in full below)"
 
 
 def _told(prepared: Prepared) -> dict[str, Any]:

@@ -70,4 +70,4 @@ class Reply:
                         bounds.add("arguments", len(part.call.arguments))
                         self.calls.append(part.call)
         if not self.ended:
-            raise ModelBadResponse("the reply broke off before its end")
+            raise ModelBadResponse("the reply ended before it was complete")

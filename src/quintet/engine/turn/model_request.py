@@ -48,7 +48,7 @@ from quintet.engine.turn.prompts import joined
 from quintet.engine.turn.time_limit import LimitReached, named
 
 WORKFLOW_DONE = "agent/workflow_done.md"
-TOO_LONG = "the server says that it is too long"
+TOO_LONG = "the server says that the request is too long"
 T = TypeVar("T")
 GO_ON = "stages/go_on.md"  # what is said where the model spoke last, and is to speak again
 
@@ -269,7 +269,7 @@ class Asker:
         """No wait is begun that would end after the turn's time."""
         most = self._core.settings.limits.max_seconds
         if most and (left := most - (self._core.clock.monotonic() - self._began)) < wait:
-            asked = f"the model's server is to be asked again in {wait:g} s"
+            asked = f"the model's server says to retry in {wait:g} s"
             raise LimitReached(f"{named(most)}: {asked}, and {max(left, 0.0):.0f} s are left")
 
 

@@ -34,7 +34,7 @@ def near_files(missing: str, files: Files) -> str:
         by_name.setdefault(posixpath.basename(path), path)
     like = [by_name[name] for name in nearest(wanted, by_name, most=MOST_NAMED)]
     close = list(dict.fromkeys([*same, *like]))[:MOST_NAMED]
-    return f"; near: {', '.join(map(on_one_line, close))}" if close else ""
+    return f"; similar: {', '.join(map(on_one_line, close))}" if close else ""
 
 
 def _files(folder: str, files: Files) -> list[str]:

@@ -94,7 +94,7 @@ class Prompts:
 
     def _page(self, name: str) -> tuple[str, str]:
         if name not in self._pages:
-            raise QuintetError(f"{name}: there is no such prompt")
+            raise QuintetError(f"there is no prompt named {name}")
         return self._pages[name]
 
 
@@ -113,17 +113,19 @@ def _read(path: str) -> bytes:
         with open(path, "rb") as file:
             return file.read()
     except OSError as error:
-        raise QuintetError(f"{path}: prompt cannot be read ({error})") from error
+        raise QuintetError(f"{path}: the prompt cannot be read ({error})") from error
 
 
 def checked_page(path: str, data: bytes) -> str:
     try:
         text = data.decode().replace("\r\n", "\n").strip()
     except UnicodeError as error:
-        raise QuintetError(f"{path}: prompt cannot be read ({error})") from error
+        raise QuintetError(f"{path}: the prompt cannot be read ({error})") from error
     unknown = sorted(set(_VARIABLE.findall(text)) - set(VARIABLES))
     if unknown:
-        raise QuintetError(f"{path}: unknown variable {unknown[0]}; there are {', '.join(VARIABLES)}")
+        raise QuintetError(f"{path}: unknown variable {unknown[0]}; known variables: {', '.join(VARIABLES)}")
     if suggestion := suggested(text):
-        raise QuintetError(f'{path}: "{suggestion}": a prompt may not speak of turning a dial; only the user does')
+        raise QuintetError(
+            f'{path}: "{suggestion}": a prompt may not suggest changing a dial; only the user changes dials'
+        )
     return text

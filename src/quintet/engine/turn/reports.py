@@ -45,7 +45,7 @@ async def _checked(core: Core, report: Report, revision: str) -> Report:
     try:
         return report.checked(await core.turn.repository.line_counts(report.files(), revision))
     except (QuintetError, OSError) as error:
-        return structs.replace(report, flaws=(*report.flaws, f"its places were not checked: {error}"))
+        return structs.replace(report, flaws=(*report.flaws, f"its locations were not checked: {error}"))
 
 
 async def review(
@@ -66,4 +66,4 @@ async def _look(asker: Asker, calls: Calls, values: dict[str, str]) -> QaReport:
         if not reply.calls:
             return read_qa_report(reply.text)
         await calls.carry_out(reply.calls)
-    return QaReport(f"the reviewer read for {MOST_STEPS} requests and gave no report")
+    return QaReport(f"the reviewer made {MOST_STEPS} requests and wrote no report")

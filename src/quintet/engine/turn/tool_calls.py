@@ -218,7 +218,7 @@ class Calls:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             raise
-        aborted = ToolResult("interrupted: the user turned a dial", CallStatus.INTERRUPTED)
+        aborted = ToolResult("interrupted: the user changed a dial", CallStatus.INTERRUPTED)
         return [aborted if task.cancelled() else task.result() for task in tasks]
 
     def _finish(self, prepared: Prepared, result: ToolResult, seconds: float, changed: list[Event]) -> None:

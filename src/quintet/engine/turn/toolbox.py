@@ -40,7 +40,7 @@ from quintet.engine.turn.paused_calls import PausedCalls
 _MORE_THAN_TEXT = regex(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
 
 
-LATER = "it continues in the background, so /rewind could not bring back what it deletes then"
+LATER = "it continues in the background, so /rewind could not restore what it deletes later"
 
 
 class Prepared(Struct, frozen=True):
@@ -178,8 +178,8 @@ class ToolAccess:
             return refused(f"{where}{error.strerror or error}{near}")
         except Exception as error:  # a fault of ours: the call is lost, the run is not
             self._log_crash(error)
-            said = f"{spec.name} broke: {type(error).__name__}: {error}"
-            return refused(f"{said}. Internal error in the tool; the log has it. Try another way.")
+            said = f"{spec.name} failed: {type(error).__name__}: {error}"
+            return refused(f"{said}. Internal error in the tool; see the log. Try another way.")
 
 
 class Toolbox:
@@ -284,11 +284,11 @@ class Toolbox:
             terms = structs.replace(terms, sandbox=Sandbox.NONE)
         decision = gate.decide(spec, touch, context.axes, terms, subject_of(arguments, touch.lines), lines)
         if touch.shell and context.read_only and self.outside.shell(touch.shell).grant.write_roots:
-            return refused(f"{context.read_only}, and shell {touch.shell} can write; start another")
+            return refused(f"{context.read_only}, and shell {touch.shell} can write; start another one")
         if touch.shell and exceeds(decision.grant, started := self.outside.shell(touch.shell).grant):
             return refused(
-                f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; "
-                "start another with bash and run_in_background"
+                f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; start "
+                "another one with bash and run_in_background"
             )
         return Prepared(call, spec, arguments, touch, decision, held, lines, terms=terms)
 
@@ -331,18 +331,18 @@ class Toolbox:
         if not gate.visible(spec, context.axes) or spec.name in self.plan(context).tools:
             return ""
         if context.stage in policy.TOOLLESS:
-            return f"no tool may be called in stage {context.stage}: answer in words"
+            return f"no tool may be called in stage {context.stage}: answer with text"
         if context.stage in policy.READING_STAGES:
             what = "a review" if context.stage is Stage.QA_REVIEW else "a verification"
-            return f"{spec.name} does more than read, and {what} only reads"
+            return f"{spec.name} does more than reading, and {what} may only read"
         if spec.name == FINISH_STEP:
-            return f"{spec.name} is there only while a workflow is followed"
+            return f"{spec.name} is available only in a workflow"
         if context.allowed is not None and spec.name not in context.allowed:
             return f"{spec.name} is not among this agent's tools: {', '.join(sorted(context.allowed))}"
         if spec.name == REQUEST_TOOLS:
             return ""
         homes = ", ".join(toolsets_of(spec.name, self._menu.toolsets))
-        return f"{spec.name} is not in this toolset; it is in: {homes}. menu_enter goes there."
+        return f"{spec.name} is not in this toolset; it is in: {homes}. Use menu_enter to go there."
 
     def _judged(self, touch: Touch, *, fresh: bool = True, contained: bool = True) -> tuple[Touch, JudgedLines]:
         if not touch.lines:
@@ -358,9 +358,9 @@ class Toolbox:
         shell = self.outside.shell(touch.shell)
         line = shell.begun + touch.lines[0]
         if not shell.folder:
-            why = "typed into a program that is not a shell, or is not waiting for a line"
+            why = "typed into a program that is not a shell, or that is not waiting for a line"
         elif _MORE_THAN_TEXT.search(line):
-            why = "typed keys, history or half a line"
+            why = "typed keys, history or an incomplete line"
         else:
             outside = Effect.OUTSIDE in shell.grant.effects
             whole = structs.replace(touch, lines=(line,), folder=shell.folder)

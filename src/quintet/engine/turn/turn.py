@@ -44,9 +44,9 @@ from quintet.engine.turn.prompts import NO_CALLS
 from quintet.engine.turn.reports import make_report, review
 from quintet.engine.turn.tool_calls import Calls, phase_moved
 
-REFUSED = "not done; the answer says why"
+REFUSED = "not completed; see the answer"
 IDLE_ROUNDS = 2  # rounds in which the work is sent back and no call is made, before the turn is given up
-NO_PROGRESS = f"loop_detected: the work was sent back {IDLE_ROUNDS} times, and no call was made"
+NO_PROGRESS = f"loop_detected: the work was sent back {IDLE_ROUNDS} times, and the model made no call"
 DONE_STEPS_SHOWN = 12  # of what a turn did, in what the model is told of it
 
 
@@ -203,7 +203,7 @@ class Turn:
                 return ending
             self._outcome = f"{wrong_with_it}\n\nThe schema: {json.dumps(schema, ensure_ascii=False)}"
             if not (self._asker.staged and self._correct(Correction.ANSWER_SCHEMA)):
-                return self.finished(EndStatus.FAILED, reason=f"the answer does not fit its schema: {wrong_with_it}")
+                return self.finished(EndStatus.FAILED, reason=f"the answer does not match its schema: {wrong_with_it}")
 
     def _flawed_plan(self, ending: TurnFinished) -> bool:
         """Whether the turn was to end with a plan that cannot be taken, and was told so."""
@@ -278,7 +278,7 @@ class Turn:
         if reply.finish is Finish.REFUSED:
             return self._refused(EndStatus.BLOCKED, answer)
         if reply.finish is Finish.LENGTH:
-            return self.finished(EndStatus.LIMIT, answer, "the reply reached the model's own length limit")
+            return self.finished(EndStatus.LIMIT, answer, "the reply reached the model's length limit")
         if not answer:
             return self.finished(EndStatus.FAILED, reason="empty reply from the model (retried once)")
         return self.finished(EndStatus.DONE, answer)
@@ -294,7 +294,7 @@ class Turn:
     def _values(self) -> dict[str, str]:
         ran = self._calls.ran[-DONE_STEPS_SHOWN:]
         lines = [f"- {call.tool} {call.about}: {call.status}" for call in ran]
-        lines += [f"- {call.tool} {call.line}: not run, nobody could approve it" for call in self.skipped]
+        lines += [f"- {call.tool} {call.line}: not run, because nobody could approve it" for call in self.skipped]
         done = "\n".join(lines) or NO_CALLS
         return {"user_input": self._text, "tool_summary": done, "last_step_outcome": self._outcome}
 
@@ -358,10 +358,10 @@ class Turn:
         assert self._still_wrong
         left = await self._still_wrong()
         if not left:
-            self._report(DeliveryState.DONE, "the doctor finds nothing wrong any more")
+            self._report(DeliveryState.DONE, "the doctor finds no more problems")
             return DeliveryState.DONE
         self._outcome = "\n".join(f"- {one.code}: {one.told}" for one in left)
-        reason = f"the doctor still finds {counted(len(left), 'thing')} wrong:\n{self._outcome}"
+        reason = f"the doctor still finds {counted(len(left), 'thing')}:\n{self._outcome}"
         self._report(DeliveryState.NEEDS_WORK, reason)
         known, self._health = self._health, named(left)
         if self._is_autonomous and known == self._health:

@@ -34,8 +34,8 @@ from quintet.engine.turn.turn import Turn
 
 T = TypeVar("T")
 WHICH_IMAGES = (
-    "Taken are PNG, JPEG, GIF and WebP files of at most 5 MB: of the project, or from elsewhere if you type, paste or "
-    "drop the path at the prompt of the process that runs the session."
+    "Images can be PNG, JPEG, GIF or WebP files of at most 5 MB, in the project; or anywhere, if "
+    "you type, paste or drop the path at the prompt of the process that runs the session."
 )
 
 
@@ -98,7 +98,7 @@ class Turns:
                 return await turn.compact(order.subject), None
             if order and order.kind != axes.work_mode and not work.in_any_mode:
                 # The user turned the dial back, or dropped its turning.
-                why = f"a {order.kind} runs in work mode {order.kind}, and this is {axes.work_mode}"
+                why = f"a {order.kind} needs work mode {order.kind}; this is {axes.work_mode}"
                 return turn.finished(EndStatus.CANCELLED, reason=why), None
             if work.own:
                 return await turn.run_own(*work.own, work.surface if work.typed else None), None

@@ -163,7 +163,9 @@ def _refuse_secrets(bench: Workbench, folder: str) -> None:
                 )
             path = posixpath.normpath(posixpath.join(at, entry.name))
             if bench.files.protection.is_secret(path):
-                raise ToolFailed(f"{path} may hold secrets, and would be served: choose the folder of the pages alone")
+                raise ToolFailed(
+                    f"{path} may contain secrets, and would be served: choose the folder of the pages alone"
+                )
             if entry.name == ".git":
                 raise ToolFailed(f"{path} would be served, with every version: choose the folder of the pages alone")
             if entry.kind == "folder" and entry.name != "node_modules":

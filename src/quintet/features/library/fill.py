@@ -38,7 +38,7 @@ def fill(
     """Put one document in."""
     whole, path = os.path.realpath(path), visible(path)  # a path need not be text
     if protection.is_secret(whole):
-        return FillOutcome(path, "failed", problem=f"{path}: protected: it may hold secrets")
+        return FillOutcome(path, "failed", problem=f"{path}: protected: it may contain secrets")
     if os.path.exists(whole) and not os.path.isfile(whole):
         return FillOutcome(path, "failed", problem=f"{path}: not a file (a pipe, a device)")
     kept = visible(whole)

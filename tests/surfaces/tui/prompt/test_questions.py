@@ -135,7 +135,7 @@ def test_always_becomes_a_rule_where_it_may(repo: Path) -> None:
         await person.type("/mode build --permission-profile restricted")
         await person.type("do it")
         await person.asked()
-        await person.sees("[a] always here: this line")
+        await person.sees("[a] always in this project: this line")
         await person.press("a")
         await person.rests()
         assert person.ui.session
