@@ -139,7 +139,7 @@ def test_a_command_cannot_lay_a_link_where_something_will_be_shown(repo: Path, h
     assert "hunter2" not in seen.output
     [later], terms = lines(repo, "cat ~/outer/inner/*", show=("~/outer/inner",))
     assert "hunter2" not in later.output
-    assert "may hold secrets" in terms.places.refused[0][2]
+    assert "may contain secrets" in terms.places.refused[0][2]
 
 
 def test_a_line_approved_as_outside_gets_no_note(repo: Path, home: Path) -> None:
