@@ -121,7 +121,7 @@ def test_take_it_back(reader: Reader) -> None:
     reader.follows(listed)
     reader.says(preview)
     (left,) = (block for block in blocks("docs/howto/take-it-back.md", "sh") if "aside" in block)
-    assert reader.runs(left) == "no killed session left anything here\n" * 3
+    assert reader.runs(left) == "no session that was killed left files here\n" * 3
 
 
 def test_rules(reader: Reader) -> None:
@@ -140,7 +140,7 @@ def test_secrets(reader: Reader) -> None:
     printed = reader.runs(
         blocks("docs/howto/secrets.md", "sh")[0].replace("quintet secrets set", "echo 12345678 | quintet secrets set")
     )
-    assert "DEPLOY_TOKEN is kept in" in printed and "DEPLOY_TOKEN is gone from" in printed, printed
+    assert "DEPLOY_TOKEN is stored in" in printed and "DEPLOY_TOKEN was removed from" in printed, printed
     assert "12345678" not in printed
 
 

@@ -409,7 +409,7 @@ async def used(root: Path, transport: str) -> int:
         unknown = await tool("get-som")
         holds("a name that is not there", unknown, lambda said: "Did you mean get-sum?" in said, CallStatus.ERROR)
         unnamed = await tool("get-env")
-        holds("what no rule names", unnamed, lambda said: "nobody is attached" in said, CallStatus.DENIED)
+        holds("what no rule names", unnamed, lambda said: "nobody can approve" in said, CallStatus.DENIED)
     return failures
 
 

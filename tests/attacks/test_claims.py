@@ -42,7 +42,7 @@ def writes(root: Path, name: str) -> Any:
 def test_a_cli_that_only_says_done_is_not_verified_by_the_offline_rules(repo: Path) -> None:
     driver, end = cycle(repo, TWO, [CLAIM, CLAIM], CODEX)
     assert (end.status, end.done, end.left) == ("blocked", 0, 2)
-    assert "not verified" in end.reason and "nobody is attached" in end.reason
+    assert "not verified" in end.reason and "nobody can approve" in end.reason
     told = driver.of(p.TaskVerified)
     assert told and not any(one.passed for one in told) and all(one.unverified for one in told)
     assert "done" not in statuses(repo).values()

@@ -1,4 +1,4 @@
-"""A repository that one session's command makes does not stay where a command of another session could change it."""
+"""A repository that one session's command makes does not stay where a command another session could change it."""
 
 import threading
 import time

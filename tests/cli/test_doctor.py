@@ -197,7 +197,7 @@ def test_a_newer_and_a_damaged_database_are_findings_and_left_as_they_are(quinte
     found = findings(quintet)
     assert list(found) == ["STORE_NEWER"] and found["STORE_NEWER"]["scope"] == "state"
     refused = quintet.run("doctor", "fix")
-    assert refused.code == 2 and "nothing can be fixed while the state cannot be used" in refused.err
+    assert refused.code == 2 and "nothing can be fixed, because the state cannot be used" in refused.err
     for suffix in ("-wal", "-shm"):
         if os.path.exists(path + suffix):
             os.unlink(path + suffix)

@@ -46,7 +46,7 @@ def test_a_flag_that_is_not_one_is_said_in_two_lines_with_the_nearest(quintet: P
     done = quintet.run("-p", "hello", "--permision-profile", "normal").clean(2)
     assert done.err == (
         "quintet: unrecognized arguments: --permision-profile normal. Did you mean --permission-profile?\n"
-        "`quintet --help` shows what it takes.\n"
+        "`quintet --help` shows its arguments.\n"
     )
 
 

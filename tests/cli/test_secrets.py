@@ -42,7 +42,7 @@ class FileKeyring(KeyringBackend):
 def test_a_secret_is_set_listed_and_removed_and_its_value_never_shown(quintet: Program, tmp_path: Path) -> None:
     done = quintet.run("secrets", "set", "DEPLOY_TOKEN", "--file", stdin=f"{VALUE}\n").clean(0)
     kept = tmp_path / "config/quintet/.env"
-    assert done.out == f"DEPLOY_TOKEN is kept in {kept}\n"
+    assert done.out == f"DEPLOY_TOKEN is stored in {kept}\n"
     assert kept.read_text() == f'DEPLOY_TOKEN="{VALUE}"\n' and stat.S_IMODE(os.stat(kept).st_mode) == 0o600
     expose = {"EXTRA_KEY": "short"}
     listed = quintet.run("secrets", "list", **expose).clean(0)
@@ -97,14 +97,14 @@ def test_a_keyring_keeps_them_where_there_is_one(quintet: Program, tmp_path: Pat
     ring = {"PYTHON_KEYRING_BACKEND": "ours.FileKeyring", "PYTHONPATH": str(tmp_path / "ring")}
     quintet.run("secrets", "set", "SHOP_KEY", "--file", stdin="old-and-in-a-file", **ring).clean(0)
     assert (
-        quintet.run("secrets", "set", "SHOP_KEY", stdin=VALUE, **ring).clean(0).out == "SHOP_KEY is kept in keyring\n"
+        quintet.run("secrets", "set", "SHOP_KEY", stdin=VALUE, **ring).clean(0).out == "SHOP_KEY is stored in keyring\n"
     )
     assert (tmp_path / "config/quintet/.env").read_text() == "", "it is in one place only"
     (listed,) = quintet.run("secrets", "list", "--json", **ring).clean(0).json()
     assert (listed["name"], listed["source"]) == ("SHOP_KEY", "keyring")
     done = quintet.run("tools", "call", "bash", "--args", f'{{"command": "echo {VALUE}"}}', **ring)
     assert VALUE not in done.out
-    assert quintet.run("secrets", "remove", "SHOP_KEY", **ring).clean(0).out == "SHOP_KEY is gone from keyring\n"
+    assert quintet.run("secrets", "remove", "SHOP_KEY", **ring).clean(0).out == "SHOP_KEY was removed from keyring\n"
     assert VALUE not in (tmp_path / "home/ring.json").read_text()
 
 
@@ -118,7 +118,7 @@ def test_without_a_keyring_one_that_is_asked_for_is_refused_with_the_way_out(qui
 @pytest.mark.parametrize(
     ("arguments", "typed", "words"),
     [
-        (("set", "BAD-NAME"), VALUE, "not the name of a variable"),
+        (("set", "BAD-NAME"), VALUE, "not a variable name"),
         (("set", "X_KEY"), "", "a value of 1 to"),
         (("remove", "X_KEY"), "", "no secret X_KEY is kept here"),
         (("steal", "X_KEY"), "", "not one of list, set, remove"),

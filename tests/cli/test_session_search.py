@@ -88,7 +88,7 @@ def test_words_are_words_whatever_is_in_them(quintet: Program, words: tuple[str,
     assert lines(quintet, "--", *words) == expected
     if not expected:
         done = quintet.run("sessions", "search", "--", *words).clean(0)
-        assert done.out == f"nothing in this project's sessions has {' and '.join(words)}\n"
+        assert done.out == f"no session of this project contains {' and '.join(words)}\n"
 
 
 def test_calls_files_answers_and_reports_are_found_and_outputs_are_not(quintet: Program) -> None:
@@ -190,7 +190,7 @@ def test_what_was_said_cannot_write_to_the_terminal(quintet: Program) -> None:
 
 
 def test_what_cannot_be_searched_for_is_said(quintet: Program) -> None:
-    assert "nothing in this project's sessions has words" in quintet.run("sessions", "search", "words").clean(0).out
+    assert "no session of this project contains words" in quintet.run("sessions", "search", "words").clean(0).out
     assert found(quintet, "words") == []
     assert '"*** --" has no letter and no digit' in quintet.run("sessions", "search", "***", "--", "--").clean(2).err
     assert "--limit 0: not a number" in quintet.run("sessions", "search", "x", "--limit", "0").clean(2).err

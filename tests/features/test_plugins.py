@@ -24,7 +24,7 @@ BROKEN = {
     "clash": (
         "from quintet import Feature, FeatureCommand\n"
         "FEATURE = Feature('clash', 'x', __name__, slash=(FeatureCommand('help', '/help', 'x', 'x:y'),))",
-        "the names of these are taken already: /help",
+        "these names are already used: /help",
     ),
     "toolless": (
         "from quintet import Feature\nFEATURE = Feature('toolless', 'x', __name__, tools=('tools:gone',))",

@@ -1,4 +1,4 @@
-"""`--json-schema`: the answer of a headless run is JSON of a schema, or the run fails."""
+"""`--json-schema`: the answer for a headless run is JSON of a schema, or the run fails."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The plain surface, at a real terminal: line by line, for any terminal and for screen readers."""
+"""The plain surface, at a real terminal: line by line, works in any terminal and for screen readers."""
 
 import os
 import re

@@ -40,7 +40,7 @@ def agents_list(arguments: Namespace) -> int:
         for one in catalogue.agents.values()
     ]
     shown = [(id, f"{what[:59]}…" if len(what) > 60 else what, items, origin) for id, what, items, origin in rows]
-    say_table(shown, heading=("AGENT", "WHAT IT IS", "ITEMS", "FROM"), right=(2,))
+    say_table(shown, heading=("AGENT", "DESCRIPTION", "ITEMS", "FROM"), right=(2,))
     return 0
 
 
@@ -97,7 +97,7 @@ def _at_paths(paths: Iterable[str]) -> tuple[list[CatalogueEntry], list[AgentPro
     problems: list[AgentProblem] = []
     for path in paths:
         if not os.path.exists(path):
-            raise NotFound(f"{path}: there is no such file or folder")
+            raise NotFound(f"{path}: no such file or folder")
         for found in below_path(path):
             problems += found.problems
             if package := found.package:
@@ -111,7 +111,7 @@ def agents_new(arguments: Namespace) -> int:
     if arguments.json:
         say_json({"agent": arguments.name, "file": path})
     else:
-        say([path, f"look at it: quintet agents show {arguments.name}"])
+        say([path, f"see it: quintet agents show {arguments.name}"])
     return 0
 
 
@@ -139,7 +139,7 @@ def _described(command: ResolvedCommand) -> list[str]:
 
 def _aside(problems: Iterable[AgentProblem]) -> None:
     for problem in problems:
-        complain(f"{problem}; left out")
+        complain(f"{problem}; ignored")
 
 
 def _summary(one: CatalogueEntry) -> dict[str, Any]:
@@ -213,20 +213,20 @@ def _loose(one: CatalogueEntry, project: str) -> Iterable[AgentProblem]:
 
 
 def _surface(parser: ArgumentParser) -> object:
-    return parser.add_argument("--surface", choices=SURFACES, default="tui", help="whose menu (tui)")
+    return parser.add_argument("--surface", choices=SURFACES, default="tui", help="the agent that has the menu (tui)")
 
 
 def _route(parser: ArgumentParser) -> None:
-    parser.add_argument("--agent", required=True, metavar="NAME|PATH", help="the agent whose menu it is")
+    parser.add_argument("--agent", required=True, metavar="NAME|PATH", help="the agent that has the menu")
     _surface(parser)
-    parser.add_argument("--active-run", action="store_true", help="as if a run were active")
+    parser.add_argument("--active-run", action="store_true", help="as if a run was active")
     parser.add_argument("text", nargs="*", metavar="TEXT", help="the input; put -- before it")
 
 
 AGENTS = actions(
     "agents",
     {
-        "list": lookup("agents list", "Agents: this project's, yours, and those that come with it.", agents_list),
+        "list": lookup("agents list", "Agents: from this project, your own, and the built-in ones.", agents_list),
         "show": lookup(
             "agents show",
             "One agent: its persona and its numbered menu.",
@@ -235,7 +235,7 @@ AGENTS = actions(
         ),
         "check": lookup(
             "agents check",
-            "What is wrong with agents' files, by file, line and field; exit code 1 if any is malformed.",
+            "Check the files of agents: problems by file, line and field; exit code 1 if a file is malformed.",
             agents_check,
             lambda p: (
                 p.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders with all below; else all"),
@@ -244,13 +244,13 @@ AGENTS = actions(
         ),
         "new": lookup(
             "agents new",
-            "Write an example to begin with, into .quintet/agents.",
+            "Write an example agent into .quintet/agents.",
             agents_new,
             lambda p: (
-                p.add_argument("name", help="what it will be called"),
-                p.add_argument("--user", action="store_true", help="into your own folder, for every project"),
+                p.add_argument("name", help="the new agent's name"),
+                p.add_argument("--user", action="store_true", help="into your own folder, for all projects"),
             ),
         ),
     },
 )
-ROUTE = lookup("route", "Which command an input would be in an agent's session.", route, _route)
+ROUTE = lookup("route", "Show which command an input would be in an agent's session.", route, _route)

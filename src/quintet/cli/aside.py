@@ -47,18 +47,20 @@ def _each(arguments: Namespace, do: Callable[[Places, Settings, AbandonedRecord,
     if arguments.json:
         say_json({"found": found, "done": done})
     else:
-        say([visible(line) for line in done or found] or ["no killed session left anything here"])
+        say([visible(line) for line in done or found] or ["no session that was killed left files here"])
     return found
 
 
 def _kept(left: AbandonedRecord, paths: list[str]) -> list[str]:
     left.forget()
-    return [f"{path} is kept" for path in paths]
+    return [f"{path} stays in the project" for path in paths]
 
 
 def _moved(places: Places, settings: Settings, left: AbandonedRecord) -> list[str]:
     if not left.legible:
-        return ["what stood here before is not known: move by hand what is not yours, then quintet aside keep"]
+        return [
+            ("Quintet does not know which files were here before: move what is not yours, then run quintet aside keep")
+        ]
     protection = protection_then(places, settings, left)
     said = move_all_aside(left.root, left.found(protection, reopening=True), new_store(places.scratch))
     if not left.found(protection):
@@ -70,12 +72,12 @@ def aside_back(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     name = os.path.normpath(arguments.path)
     if not arguments.path or name in (".", "..") or name.startswith(("../", "/")):
-        raise UsageError("quintet aside back PATH: the path in the project, as the notice named it")
+        raise UsageError("quintet aside back PATH: the path in the project, as in the notice")
     store = _taken_back(places, name)
     if arguments.json:
         say_json({"back": name, "from": store})
     else:
-        say([f"{visible(name)} is back. Other programs may run what it names: look at it first."])
+        say([f"{visible(name)} was restored. Other programs may run what it names: check it first."])
     return 0
 
 
@@ -91,12 +93,12 @@ def _taken_back(places: Places, name: str) -> str:
             continue
         except FileExistsError:
             there = f"{visible(name)} already exists: move it away first"
-            raise UsageError(f"{there}. The other one is in {visible(store)}") from None
+            raise UsageError(f"{there}. The moved file is in {visible(store)}") from None
         except OSError as error:
             why = error.strerror or str(error)
-            raise UsageError(f"{visible(name)}: cannot be taken back ({why}). It is in {visible(store)}") from None
+            raise UsageError(f"{visible(name)}: cannot be restored ({why}). It is in {visible(store)}") from None
         return store
-    raise NotFound(f"{visible(name)}: nothing of that name was moved out of this project")
+    raise NotFound(f"{visible(name)}: no file with this name was moved out of the project")
 
 
 def _listed(folder: str) -> list[str]:
@@ -107,16 +109,16 @@ def _listed(folder: str) -> list[str]:
 
 
 def _path(parser: ArgumentParser) -> None:
-    parser.add_argument("path", metavar="PATH", help="in the project, as the notice named it")
+    parser.add_argument("path", metavar="PATH", help="the path in the project, as in the notice")
 
 
-_LEFT = "what a killed session may have left in protected places"
+_LEFT = "what a killed session may have left in protected paths"
 ASIDE = actions(
     "aside",
     {
         "list": lookup("aside list", f"W{_LEFT[1:]}; exit code 1 if anything.", aside_list),
         "move": lookup("aside move", f"Move {_LEFT} out of the project.", aside_move),
-        "keep": lookup("aside keep", f"Take {_LEFT} as yours.", aside_keep),
-        "back": lookup("aside back", "Take back what was moved out of the project.", aside_back, _path),
+        "keep": lookup("aside keep", f"Keep {_LEFT}.", aside_keep),
+        "back": lookup("aside back", "Restore what was moved out of the project.", aside_back, _path),
     },
 )

@@ -13,7 +13,7 @@ from quintet.domain.base.wording import did_you_mean
 from quintet.features import registry
 from quintet.package import load
 
-DESCRIPTION = "A coding agent you steer by five dials."
+DESCRIPTION = "A coding agent that you control with five dials."
 COMMANDS = """\
 commands:
   quintet                     a session here, on a screen; --plain: line by line
@@ -96,11 +96,11 @@ def dispatch(arguments: list[str]) -> int:
     if command is None and os.path.isfile(name):
         return _with_file(name, arguments[1:])
     if command is None and _is_page(name):
-        raise UsageError(f"{name}: there is no such file")
+        raise UsageError(f"{name}: no such file")
     if command is None:
         raise UsageError(
             f"{name} is not a command.{did_you_mean(name, names())}",
-            hint=f'To give it as a request: quintet -p "{" ".join(arguments)[:60]}"',
+            hint=f'To send it as a request: quintet -p "{" ".join(arguments)[:60]}"',
         )
     return command(arguments[1:])
 
@@ -113,9 +113,9 @@ def _flags_first(arguments: list[str]) -> int:
         at = len(arguments) - 1 - arguments[::-1].index(more[0])
         return _with_file(more[0], [*arguments[:at], *arguments[at + 1 :]])
     if len(more) == 1 and _is_page(more[0]):
-        raise UsageError(f"{more[0]}: there is no such file")
+        raise UsageError(f"{more[0]}: no such file")
     if more and more[0] in names():
-        raise UsageError(f"{more[0]} comes first, then its flags: quintet {more[0]} …")
+        raise UsageError(f"put {more[0]} first, then its flags: quintet {more[0]} …")
     return _run(parser.parse_args(arguments))
 
 
@@ -138,7 +138,7 @@ def main_parser() -> ArgumentParser:
     parser.add_argument(
         "-p", "--print", nargs="?", const="-", default=None, metavar="TEXT", dest="text", help="headless"
     )
-    parser.add_argument("--plain", action="store_true", help="line by line, for any terminal")
+    parser.add_argument("--plain", action="store_true", help="line by line, works in any terminal")
     _session_flags(parser)
     return parser
 
@@ -152,25 +152,26 @@ def _session_flags(parser: ArgumentParser) -> None:
     dial_flags(parser)
     session = parser.add_argument_group("session")
     session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="resume a session")
-    session.add_argument("--agent", default="", metavar="NAME|FILE", help="enter an agent's session")
+    session.add_argument("--agent", default="", metavar="NAME|FILE", help="open an agent's session")
     session.add_argument("--fork", action="store_true", help="with --resume: continue in a copy")
     session.add_argument(
         "--model", default="", metavar="NAME", help="one of your models, PRESET/MODEL, builtin, or replay:FILE"
     )
     session.add_argument("--reasoning", action="store_true", help="show the agent's reasoning")
-    session.add_argument("--max-turns", type=int, metavar="N", help="model requests at most")
-    session.add_argument("--max-cost", type=float, metavar="MONEY", help="money at most")
+    session.add_argument("--max-turns", type=int, metavar="N", help="maximum number of model requests")
+    session.add_argument("--max-cost", type=float, metavar="MONEY", help="maximum cost")
+    session.add_argument("--swe", action="store_true", help="use SWE phases, each with its tools and budget")
     session.add_argument(
-        "--swe", action="store_true", help="keep the run to SWE phases, each with its tools and budget"
+        "--output-format", choices=("text", "json", "stream-json"), default="text", help="for a headless run"
     )
     session.add_argument(
-        "--output-format", choices=("text", "json", "stream-json"), default="text", help="of a headless run"
+        "--json-schema", metavar="FILE|JSON", help="for a headless run: the answer is JSON that matches this schema"
     )
     session.add_argument(
-        "--json-schema", metavar="FILE|JSON", help="of a headless run: the answer is JSON of this schema"
-    )
-    session.add_argument(
-        "--input-id", metavar="NAME", default="", help="with -p and --resume: sent again by this name, it is one input"
+        "--input-id",
+        metavar="NAME",
+        default="",
+        help="with -p and --resume: an id for the input; sent twice, it counts once",
     )
     session.add_argument("--debug", action="store_true", help="show a stack trace when something fails")
 
@@ -179,7 +180,7 @@ def headless(arguments: list[str]) -> int:
     if arguments[:1] == ["autonomous"]:
         return int(load("cli.flow:flow")(arguments[1:], "headless autonomous"))
     parser = make_parser("headless", "One headless turn.")
-    parser.add_argument("text", nargs="?", default="-", help="the input; - or nothing reads stdin")
+    parser.add_argument("text", nargs="?", default="-", help="the input; - or no input: read stdin")
     _session_flags(parser)
     return _run(parser.parse_args(arguments))
 
@@ -190,7 +191,7 @@ def _with_file(path: str, arguments: list[str]) -> int:
         return int(load("cli.flow:flow")([path, *arguments]))
     parsed = main_parser().parse_args(arguments)
     if parsed.text is not None:
-        raise UsageError(f"{path} says what is to be done, and so does -p: give one of them")
+        raise UsageError(f"{path} and -p both give a request: use one of them")
     parsed.first = load("cli.flow:line_of")(path)
     return _run(parsed)
 

@@ -29,15 +29,15 @@ def doctor(arguments: Namespace) -> int:
     done: list[str] = []
     if arguments.action == "fix":
         if problem := look.store_problem():
-            raise UsageError(f"nothing can be fixed while the state cannot be used: {problem}")
+            raise UsageError(f"nothing can be fixed, because the state cannot be used: {problem}")
         done = [*_fixed(places, look), *fix_features(Checkup(places, loaded, thorough=True))]
     findings = make_look(places, loaded, SystemClock()).health(thorough=True)
     findings += model_findings(loaded.settings)
     if left := not_loaded(places, loaded.trust):
-        advice = "look at it: quintet trust --check"
+        advice = "see the changes: quintet trust --check"
         findings.append(Finding("TRUST_CHANGED", Severity.WARNING, HealthScope.PROJECT, places.root, left, advice))
     if killed := left_note(places, loaded.settings):
-        advice = "look at it: quintet aside"
+        advice = "see the files: quintet aside"
         findings.append(Finding("LEFT_BEHIND", Severity.WARNING, HealthScope.PROJECT, places.root, killed, advice))
     if arguments.json:
         say_json({"findings": findings, "fixed": done} if arguments.action == "fix" else findings)
@@ -59,7 +59,7 @@ def _fixed(places: Places, look: Look) -> list[str]:
 
 DOCTOR = lookup(
     "doctor",
-    "What is wrong with this project, its state and its machine; exit code 1 if there is an error.",
+    "Check this project, its state and this machine; exit code 1 if there is an error.",
     doctor,
     lambda p: p.add_argument("action", nargs="?", choices=("fix",), help="fix what can be fixed, and list it"),
 )

@@ -33,17 +33,17 @@ def flow(arguments: list[str], name: str = "flow") -> int:
 
 def _parser(name: str) -> ArgumentParser:
     parser = make_parser(name, ABOUT)
-    parser.add_argument("text", nargs="?", default="", metavar="TEXT|FILE", help="what is to be done; - reads stdin")
+    parser.add_argument("text", nargs="?", default="", metavar="TEXT|FILE", help="the request; - reads stdin")
     dial_flags(parser)
     cycle = parser.add_argument_group("cycle")
     for role in ROLES:
         about = "native, codex, claude, gemini or acp:COMMAND"
         cycle.add_argument(f"--{role}", default="", metavar="NAME", help=about)
-    cycle.add_argument("--max-iterations", type=int, metavar="N", help="plans at most")
-    cycle.add_argument("--max-units", type=int, metavar="N", help="units at most")
-    cycle.add_argument("--max-tokens", type=int, metavar="N", help="tokens at most")
-    cycle.add_argument("--max-cost", type=float, metavar="MONEY", help="money at most")
-    cycle.add_argument("--max-seconds", type=float, metavar="S", help="seconds at most")
+    cycle.add_argument("--max-iterations", type=int, metavar="N", help="maximum number of plans")
+    cycle.add_argument("--max-units", type=int, metavar="N", help="maximum number of tasks")
+    cycle.add_argument("--max-tokens", type=int, metavar="N", help="maximum number of tokens")
+    cycle.add_argument("--max-cost", type=float, metavar="MONEY", help="maximum cost")
+    cycle.add_argument("--max-seconds", type=float, metavar="S", help="maximum number of seconds")
     session = parser.add_argument_group("session")
     session.add_argument("--resume", nargs="?", const="latest", default="", metavar="ID", help="resume a cycle")
     session.add_argument(
@@ -87,14 +87,14 @@ def _going_on(cycle: CycleState | None, work_mode: WorkMode, accepts: bool) -> s
 
 def _line(parsed: Namespace) -> str:
     if parsed.mode and turned(parsed).work_mode not in (WorkMode.PLAN, WorkMode.BUILD):
-        raise UsageError(f"a flow plans, then builds; --mode {parsed.mode} contradicts that: leave it away")
+        raise UsageError(f"a flow plans and then builds, so --mode {parsed.mode} cannot be used: leave it out")
     if parsed.resume:
         if parsed.text:
             raise UsageError("--resume goes on with what was begun: leave the text away")
         return ""
     text = _text(parsed.text)
     if not text.strip():
-        raise UsageError('nothing to do: quintet flow "…", or the name of a file that says it')
+        raise UsageError('nothing to do: quintet flow "…", or the name of a file with the request')
     return f"/plan\n{text}"
 
 
@@ -114,7 +114,7 @@ def _text(given: str) -> str:
     if given and "\n" not in given and os.path.isfile(given):
         return read_input(given)
     if names_a_page(file_named(given)):
-        raise UsageError(f"{given}: there is no such file")
+        raise UsageError(f"{given}: no such file")
     return given
 
 

@@ -53,7 +53,15 @@ def models_list(arguments: Namespace) -> int:
         say(["", "No model is configured. To use what was found:"])
         say_table([(f"  {row['use']}", row["words"]) for row in usable])
     elif not settings.models:
-        say(["", f"No model is configured. {discovery.ADD} connects one; quintet models use --help lists the presets."])
+        say(
+            [
+                "",
+                (
+                    f"No model is configured. Connect one with {discovery.ADD}; quintet models use --help lists "
+                    "the presets."
+                ),
+            ]
+        )
     return 0
 
 
@@ -142,9 +150,7 @@ def models_remove(arguments: Namespace) -> int:
         return 0
     say([f"Removed {', '.join(arguments.names)} from {places.user_settings}."])
     say([f"{use} now goes to {left.routing.model(use)}." for use in unrouted])
-    say(
-        [f"Its key stays where it is ({name}); `quintet secrets remove {name}` forgets one kept here." for name in kept]
-    )
+    say([f"Its key stays in {name}; to delete a stored key: `quintet secrets remove {name}`." for name in kept])
     return 0
 
 
@@ -228,58 +234,68 @@ def _verdict(result: dict[str, Any]) -> tuple[str, ...]:
 def _use_flags(parser: ArgumentParser) -> None:
 
     parser.add_argument("preset", metavar="PRESET", help=", ".join(BY_NAME))
-    parser.add_argument("model", nargs="?", default="", metavar="MODEL", help="for every model mode; else a proposal")
+    parser.add_argument(
+        "model", nargs="?", default="", metavar="MODEL", help="for every model mode; default: a suggestion"
+    )
     _shared_flags(parser)
 
 
 def _add_flags(parser: ArgumentParser) -> None:
-    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="what you call it")
-    parser.add_argument("--preset", default="", metavar="PRESET", help="a provider that Quintet knows")
-    parser.add_argument("--model", default="", metavar="MODEL", help="what it is called there")
+    parser.add_argument("name", nargs="?", default="", metavar="NAME", help="your name for the model")
+    parser.add_argument("--preset", default="", metavar="PRESET", help="a provider from the presets")
+    parser.add_argument("--model", default="", metavar="MODEL", help="the model's name at the provider")
     parser.add_argument("--wire", default="", choices=("", *WIRES), metavar="WIRE", help=", ".join(WIRES))
-    parser.add_argument("--route", default="", metavar="USES", help="fast,smart,deep; all three where none is routed")
+    parser.add_argument(
+        "--route", default="", metavar="USES", help="fast,smart,deep; default: all three, if no model is routed"
+    )
     _shared_flags(parser)
 
 
 def _shared_flags(parser: ArgumentParser) -> None:
-    parser.add_argument("--base-url", default="", metavar="URL", help="its address, if not the usual one")
-    parser.add_argument("--region", default="", metavar="R", help="of bedrock")
-    parser.add_argument("--resource", default="", metavar="NAME", help="of azure")
-    key = parser.add_argument_group("key (else from its usual variable, or your secrets)")
-    key.add_argument("--key-env", default="", metavar="NAME", help="the variable that holds it")
-    key.add_argument("--key-command", default="", metavar="CMD", help="a program that prints it, with its arguments")
-    key.add_argument("--key-stdin", action="store_true", help="read it from stdin, and keep it among your secrets")
+    parser.add_argument("--base-url", default="", metavar="URL", help="the address, if it is not the default")
+    parser.add_argument("--region", default="", metavar="R", help="for bedrock")
+    parser.add_argument("--resource", default="", metavar="NAME", help="for azure")
+    key = parser.add_argument_group("key (default: from its usual variable, or your secrets)")
+    key.add_argument("--key-env", default="", metavar="NAME", help="the variable that contains the key")
+    key.add_argument(
+        "--key-command", default="", metavar="CMD", help="a program that prints the key, with its arguments"
+    )
+    key.add_argument("--key-stdin", action="store_true", help="read the key from stdin and store it with your secrets")
     place = key.add_mutually_exclusive_group()
-    place.add_argument("--keyring", action="store_const", const="keyring", dest="where", help="keep it there only")
-    place.add_argument("--file", action="store_const", const="file", dest="where", help="keep it in a file, 0600")
+    place.add_argument("--keyring", action="store_const", const="keyring", dest="where", help="store it only there")
+    place.add_argument(
+        "--file", action="store_const", const="file", dest="where", help="store it in a file with mode 0600"
+    )
     parser.add_argument("--no-test", action="store_true", help="write it without a test request")
 
 
 MODELS = actions(
     "models",
     {
-        "list": lookup("models list", "Models: those you configured, the offline rules, what is here.", models_list),
+        "list": lookup(
+            "models list", "Models: the ones you configured, the offline rules, and what was found here.", models_list
+        ),
         "use": lookup(
             "models use",
-            "Connect a provider, try it, and route fast, smart and deep to it. Asks nothing that it can find out.",
+            ("Connect a provider, test it, and route fast, smart and deep to it. Asks only for what it cannot find."),
             models_use,
             _use_flags,
         ),
         "add": lookup(
             "models add",
-            "Add a model: asked for step by step at a terminal, or described by flags.",
+            "Add a model: with questions at a terminal, or with flags.",
             models_add,
             _add_flags,
         ),
         "remove": lookup(
             "models remove",
-            "Take models, and the routes to them, out of your settings.",
+            "Remove models, and the routes to them, from your settings.",
             models_remove,
             lambda p: p.add_argument("names", nargs="+", metavar="NAME", help="its name in your settings"),
         ),
         "test": lookup(
             "models test",
-            "One tiny request to each configured model, or to one; exit code 1 if any fails.",
+            "Send one small request to each configured model, or to one; exit code 1 if one fails.",
             models_test,
             lambda p: p.add_argument("name", nargs="?", default="", help="its name in your settings"),
         ),

@@ -52,12 +52,14 @@ class Parser(ArgumentParser):
         unknown = message.partition("unrecognized arguments: ")[2].split()
         flags = [flag for action in self._actions for flag in action.option_strings]
         close = did_you_mean(unknown[0].partition("=")[0], flags) if unknown and unknown[0].startswith("-") else ""
-        raise UsageError(f"{message}{f'.{close}' if close else ''}", hint=f"`{self.prog} --help` shows what it takes.")
+        raise UsageError(f"{message}{f'.{close}' if close else ''}", hint=f"`{self.prog} --help` shows its arguments.")
 
 
 def make_parser(name: str, about: str) -> ArgumentParser:
     parser = Parser(prog=f"quintet {name}".strip(), description=about, allow_abbrev=False, formatter_class=formatter)
-    parser.add_argument("-C", "--directory", default=".", metavar="DIR", help="the project, if not this folder")
+    parser.add_argument(
+        "-C", "--directory", default=".", metavar="DIR", help="the project folder (default: this folder)"
+    )
     return parser
 
 
@@ -123,7 +125,7 @@ class Actions:
         asked = arguments[:1] in (["-h"], ["--help"])
         action = arguments[0] if arguments and (asked or not arguments[0].startswith("-")) else "list"
         if asked:
-            sys.stdout.write(f"usage: quintet {self.name} {{{','.join(self.table)}}} …; each takes --help\n")
+            sys.stdout.write(f"usage: quintet {self.name} {{{','.join(self.table)}}} …; each has --help\n")
             return 0
         if action not in self.table:
             raise UsageError(f'{self.name} "{action}": not one of {", ".join(self.table)}')

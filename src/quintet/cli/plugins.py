@@ -14,7 +14,7 @@ from quintet.features import registry
 from quintet.features.registry import Plugin
 from quintet.surfaces.tables import say, say_json, say_table
 
-NONE_YET = "no plugins: one is a package in Quintet's own environment with an entry point in quintet.features"
+NONE_YET = "no plugins: a plugin is a package in Quintet's environment with an entry point in quintet.features"
 KINDS = ("tools", "slash", "commands", "settings", "checks")
 
 
@@ -45,7 +45,7 @@ def _row(plugin: Plugin) -> dict[str, Any]:
     taken += [f"quintet {name}" for name in feature.commands if name in TABLE]
     return {
         **row,
-        "problem": f"the names of these are taken already: {', '.join(taken)}" if taken else "",
+        "problem": f"these names are already used: {', '.join(taken)}" if taken else "",
         "about": feature.about,
         "tools": tools,
         "slash": [f"/{one.name}" for one in feature.slash],
@@ -59,4 +59,4 @@ def _adds(row: dict[str, Any]) -> list[str]:
     return [f"{kind}: {', '.join(row[kind])}" for kind in KINDS if row[kind]]
 
 
-PLUGINS = lookup("plugins", "Features installed beside Quintet: what each adds, and why one is not used.", plugins)
+PLUGINS = lookup("plugins", "Installed plugins: what each adds, and why one is not used.", plugins)

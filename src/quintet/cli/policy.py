@@ -80,7 +80,7 @@ def show_prompts(arguments: Namespace, dials: AxesChange) -> int:
 
 def _source(part: PromptPart) -> str:
     shipped = part.source.startswith(PROMPTS)
-    return "shipped" if shipped else "written here" if part.source.startswith("@") else part.source
+    return "shipped" if shipped else "written by Quintet" if part.source.startswith("@") else part.source
 
 
 def _planned(
@@ -126,13 +126,13 @@ def _stage(word: str) -> Stage:
 
 def _flags(parser: ArgumentParser) -> None:
     dial_flags(parser)
-    parser.add_argument("--toolset", default="", metavar="NAME", help="the toolset in use; ROOT if left out")
+    parser.add_argument("--toolset", default="", metavar="NAME", help="the active toolset (default: ROOT)")
     parser.add_argument("--reasoning", action="store_true", help="with visible reasoning")
     parser.add_argument("--json", action="store_true", help="as JSON")
 
 
 def policy_command(arguments: list[str]) -> int:
-    parser = make_parser("policy", "A stage as the policy plans it: its tools, prompts and reasoning.")
+    parser = make_parser("policy", "Show the plan for a stage: its tools, prompts and reasoning.")
     parser.add_argument("--stage", default="act", metavar="STAGE", help="warmup, act, tool_followup, delivery_check …")
     _flags(parser)
     parsed = parser.parse_args(arguments)
@@ -140,9 +140,9 @@ def policy_command(arguments: list[str]) -> int:
 
 
 def _prompts(arguments: list[str]) -> int:
-    parser = make_parser("prompts show", "Exactly what a model would get in a stage, part by part.")
+    parser = make_parser("prompts show", "Show exactly what a model would get in a stage, part by part.")
     parser.add_argument("stage", help="warmup, act, tool_followup, micro_step, delivery_check or qa_review")
-    parser.add_argument("--input", default="", metavar="TEXT", help="the user's input, where a part speaks of it")
+    parser.add_argument("--input", default="", metavar="TEXT", help="the user's input, for the parts that use it")
     _flags(parser)
     parsed = parser.parse_args(arguments)
     return show_prompts(parsed, turned(parsed))

@@ -51,7 +51,7 @@ def found(places: Places, wanted: str) -> tuple[tape.Recording, str]:
         recording = tape.read(state_files.read_recording(wanted), wanted, VERSION)
         if not recording.events:
             raise Unplayable(
-                f"{wanted}: the recording is not exported: the events it is compared with are in the journal",
+                f"{wanted}: this recording was not exported: the events to compare with are in the journal",
                 hint="Replay the session by its id, or export it with `quintet replay ID --export FILE`.",
             )
         return recording, wanted
@@ -67,7 +67,10 @@ def found(places: Places, wanted: str) -> tuple[tape.Recording, str]:
     except FileNotFoundError:
         raise NotFound(
             f"there is no recording of session {session}",
-            hint="Sessions are recorded where runs.record is on; runs.keep_recordings says how many are kept.",
+            hint=(
+                "Sessions are recorded if runs.record is on; runs.keep_recordings is the number of "
+                "recordings that stay."
+            ),
         ) from None
     recording = tape.read(data, path, VERSION)
     recording.events = events
@@ -105,14 +108,14 @@ def _window(events: Sequence[Recorded], turn: int) -> tuple[int, int]:
 def export(recording: tape.Recording, places: Places, target: str, name: str, *, as_json: bool) -> int:
     outcome = replayed(recording)
     if not outcome.equal:
-        raise Unplayable(f"{name} is not exported: it does not replay as it was\n" + "\n".join(lines(outcome)))
+        raise Unplayable(f"{name} was not exported: its replay is different\n" + "\n".join(lines(outcome)))
     data = exported(recording, redaction(recording, places))
     with open(target, "wb") as file:
         file.write(data)
     if as_json:
         say_json({"run": name, "file": target, "bytes": len(data), **msgspec.to_builtins(outcome)})
     else:
-        say([f"{name} is in {target}, {len(data)} bytes", *lines(outcome)])
+        say([f"{name} was written to {target}, {len(data)} bytes", *lines(outcome)])
     return 0
 
 
@@ -150,7 +153,7 @@ def exported(recording: tape.Recording, redacted: Redaction) -> bytes:
         out += [tape.line(header), *map(tape.line, entries)]
     data = b"".join(out)
     if any(secret.encode() in data for secret in redacted.secrets):
-        raise Unplayable("not exported: a secret is left in it")
+        raise Unplayable("not exported: it still contains a secret")
     return data
 
 
@@ -189,12 +192,12 @@ def _words(parser: ArgumentParser) -> None:
         "run",
         nargs="?",
         default="",
-        help="a session's id, the beginning of one, or latest; or an exported file; else the newest session",
+        help="a session's id, the start of one, or latest; or an exported file; default: the newest session",
     )
     parser.add_argument(
         "--turn", type=int, default=0, metavar="N", help="only this turn of the session; 1 is the first"
     )
-    parser.add_argument("--export", default="", metavar="FILE", help="write it as one file that can be shared")
+    parser.add_argument("--export", default="", metavar="FILE", help="write it as one file that you can share")
 
 
 REPLAY = lookup(

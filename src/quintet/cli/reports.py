@@ -175,27 +175,27 @@ def _write_page(found: Forensics, path: str) -> None:
 
 
 def _logs(parser: ArgumentParser) -> None:
-    parser.add_argument("--session", default="", metavar="ID", help="of one session, not of the whole project")
-    parser.add_argument("--follow", action="store_true", help="follow: print new ones as they end; JSON one a line")
-    parser.add_argument("--level", choices=tuple(accounts.LEVELS), default="info", help="this one and above")
-    parser.add_argument("--stage", default="", metavar="STAGE", help="only this stage's, for example act")
-    about = f"only these: {', '.join(LogKind)}; several with commas"
+    parser.add_argument("--session", default="", metavar="ID", help="one session, not the whole project")
+    parser.add_argument(
+        "--follow", action="store_true", help="follow: print new entries when they end; JSON: one per line"
+    )
+    parser.add_argument("--level", choices=tuple(accounts.LEVELS), default="info", help="this level and above")
+    parser.add_argument("--stage", default="", metavar="STAGE", help="only this stage, for example act")
+    about = f"only these kinds: {', '.join(LogKind)}; several with commas"
     parser.add_argument("--kind", action="append", default=[], metavar="KIND", help=about)
-    parser.add_argument("-n", type=int, default=None, metavar="N", dest="lines", help="the last N only")
+    parser.add_argument("-n", type=int, default=None, metavar="N", dest="lines", help="only the last N")
 
 
 def _by(parser: ArgumentParser) -> None:
+    parser.add_argument("--by", choices=accounts.GROUPINGS, default="model", help="what to group by; days are in UTC")
     parser.add_argument(
-        "--by", choices=accounts.GROUPINGS, default="model", help="what to add up by; a day is one of UTC"
-    )
-    parser.add_argument(
-        "--since", default="", metavar="WHEN", help="only from a day or time of UTC on, or 7d, 12h, 30m ago"
+        "--since", default="", metavar="WHEN", help="only since a day or time in UTC, or 7d, 12h, 30m ago"
     )
 
 
 def _forensics(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "run", nargs="?", default="", help="a session's id, the beginning of one, or latest; else the newest"
+        "run", nargs="?", default="", help="a session's id, the start of one, or latest; default: the newest"
     )
     parser.add_argument("--turn", type=int, default=None, metavar="N", help="one turn of it, counted from 1")
     parser.add_argument(
@@ -204,20 +204,23 @@ def _forensics(parser: ArgumentParser) -> None:
         const="",
         default=None,
         metavar="FILE",
-        help="as one page with charts, that needs nothing else; forensics-ID.html here if no FILE is named",
+        help="as one HTML page with charts, complete in itself; default FILE: forensics-ID.html",
     )
 
 
 LOGS = lookup(
-    "logs", "What was done: turns, model requests, calls with their decisions, questions, dials, tasks.", logs, _logs
+    "logs",
+    "Show what was done: turns, model requests, calls with their decisions, questions, dials, tasks.",
+    logs,
+    _logs,
 )
-COST = lookup("cost", "Tokens and money, over all sessions of this project.", cost, _by)
+COST = lookup("cost", "Show tokens and cost of all sessions of this project.", cost, _by)
 REPORT = lookup(
     "report",
-    "One session: its dials, turns, requests, tools, approvals, files, cost and ratings.",
+    "Report on one session: its dials, turns, requests, tools, approvals, files, cost and ratings.",
     report,
-    lambda p: p.add_argument("id", nargs="?", default="", help="its id or the beginning of one; else the newest"),
+    lambda p: p.add_argument("id", nargs="?", default="", help="its id or the start of one; default: the newest"),
 )
 FORENSICS = lookup(
-    "forensics", "One session step by step: requests, calls, decisions, dials, cost.", forensics, _forensics
+    "forensics", "Show one session step by step: requests, calls, decisions, dials, cost.", forensics, _forensics
 )

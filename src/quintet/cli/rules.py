@@ -33,7 +33,7 @@ def rules_list(arguments: Namespace) -> int:
     if arguments.json:
         say_json([_as_json(rule, used) for rule in rules])
     elif not rules:
-        say(["no rules yet: an approval answered with `always` makes one, and so does `quintet rules add`"])
+        say(["no rules yet: answer `always` to a question, or use `quintet rules add`"])
     else:
         heading = ("RULE", "SAYS", "TOOL", "ABOUT", "EFFECTS", "WHERE", "LAST USED")
         say_table([_row(rule, used) for rule in rules], heading=heading)
@@ -105,9 +105,9 @@ def rules_add(arguments: Namespace) -> int:
                 "it must name a server and its tools, as in mcp_tool(github:list_issues) or mcp_tool(github:*)"
             )
     if arguments.verdict == "allow" and not effects:
-        raise UsageError("an allow rule names what it lifts: --effects build,network")
+        raise UsageError("an allow rule must name its effects, for example --effects build,network")
     if never := effects & NEVER:
-        raise UsageError(f"{', '.join(ordered(never))} always needs approval; no rule can lift that")
+        raise UsageError(f"{', '.join(ordered(never))} always needs approval; no rule can allow it")
     rule = Rule(
         id=RandomIds().new("rule"),
         verdict=arguments.verdict,
@@ -120,7 +120,7 @@ def rules_add(arguments: Namespace) -> int:
         reason=arguments.reason,
     )
     if Effect.DESTROY in effects and not is_narrow(rule):
-        raise UsageError("a rule with destroy is for one tool, and for one line as it is written or --prefix WORDS")
+        raise UsageError("a rule with destroy must name one tool, and one exact line or --prefix WORDS")
     FileRuleBook(places.rules_file).add(rule)
     say([rule.id]) if not arguments.json else say_json(msgspec.to_builtins(rule))
     return 0
@@ -134,8 +134,9 @@ def _prefix(text: str, verdict: str, tool: str, pattern: str) -> tuple[str, ...]
         raise UsageError("--prefix is for `allow bash`, and stands instead of a pattern")
     if not may_stand(words):
         raise UsageError(
-            f"`{text}` cannot be a prefix: one program with its subcommand or target, as in `pytest`, `npm run build` "
-            "or `make test`; no interpreter, wrapper, runner, git, find or program outside the project"
+            f"`{text}` cannot be a prefix: use one program with its subcommand or target, for example "
+            "`pytest`, `npm run build` or `make test`; no interpreter, wrapper, runner, git, find or "
+            "program outside the project"
         )
     return words
 
@@ -167,11 +168,13 @@ def rules_revoke(arguments: Namespace) -> int:
 
 def _words(parser: ArgumentParser) -> None:
     parser.add_argument("verdict", choices=("allow", "deny"))
-    parser.add_argument("tool", help="a tool's name, or * for any")
-    parser.add_argument("pattern", nargs="?", default="*", help="of the shell line or path; * stands for anything")
-    parser.add_argument("--effects", default="", metavar="LIST", help="what an allow rule lifts: build,network")
+    parser.add_argument("tool", help="a tool's name, or * for all")
+    parser.add_argument("pattern", nargs="?", default="*", help="for the shell line or path; * matches anything")
     parser.add_argument(
-        "--prefix", default="", metavar="WORDS", help="instead of a pattern: what one plain command begins with"
+        "--effects", default="", metavar="LIST", help="what an allow rule allows, for example build,network"
+    )
+    parser.add_argument(
+        "--prefix", default="", metavar="WORDS", help="instead of a pattern: the first words of one plain command"
     )
     parser.add_argument("--reason", default="", metavar="TEXT", help="why, for `rules show`")
     parser.add_argument("--everywhere", action="store_true", help="in every project, not only this one")
@@ -188,14 +191,14 @@ RULES = actions(
         ),
         "show": lookup(
             "rules show",
-            "What a rule covers, where, why it was made, and when it was last used.",
+            "Show what a rule covers, where, why it was made, and when it was last used.",
             rules_show,
-            lambda p: p.add_argument("id", help="its id, or the beginning of it"),
+            lambda p: p.add_argument("id", help="its id, or the start of it"),
         ),
-        "add": lookup("rules add", "Allow something without approval, or deny it always.", rules_add, _words),
+        "add": lookup("rules add", "Allow something without approval, or always deny it.", rules_add, _words),
         "revoke": lookup(
             "rules revoke",
-            "Take a rule back.",
+            "Revoke a rule.",
             rules_revoke,
             lambda p: p.add_argument("id", help="its id"),
         ),

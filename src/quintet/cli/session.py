@@ -48,7 +48,7 @@ async def _headless(parsed: Namespace, text: str) -> int:
         options["settings"]["cycle.from_input"] = False  # one input is one turn, unless more was asked for
     async with open_session(parsed.directory, surface=Surface.HEADLESS, **options) as session:
         if schema is not None and not session.owned_here:
-            raise UsageError("--json-schema: another process runs this session, and it answers there; try --fork")
+            raise UsageError("--json-schema: another process runs this session and would answer there; try --fork")
         if not text.strip() and session.state.runs.agent is None:
             raise UsageError("nothing to do: the input is empty, and no agent is active")
         headless = load("surfaces.headless:Headless")(session, parsed.output_format, parsed=schema is not None)
@@ -139,7 +139,7 @@ def _options(parsed: Namespace) -> dict[str, Any]:
 
 def _stdin_text() -> str:
     if sys.stdin is None or sys.stdin.isatty():
-        raise UsageError('nothing to do: give the input, as in quintet -p "…", or pipe it in')
+        raise UsageError('nothing to do: give the input, for example quintet -p "…", or pipe it in')
     data = sys.stdin.buffer.read()
     try:
         text = data.decode("utf-8")

@@ -77,7 +77,7 @@ def export(arguments: Namespace) -> int:
     elif not arguments.file:
         stdout().write(page)
     else:
-        say([f"the conversation is in {arguments.file}"])
+        say([f"the conversation was written to {arguments.file}"])
     return 0
 
 
@@ -87,16 +87,16 @@ def purge(arguments: Namespace) -> int:
     with clear_errors(places.database):
         row = rows.find_session(arguments.id)
         if lives(row):
-            raise UsageError(f"session {row.id} is open in process {row.owner_pid}; leave it there first")
+            raise UsageError(f"session {row.id} is open in process {row.owner_pid}; close it there first")
         writer = Rows(connect(places.database), places.database)
         count = writer.count(row.id)
         if not arguments.yes:
-            raise UsageError(f"this deletes session {row.id} and its {count} events for good; say it with --yes")
+            raise UsageError(f"this permanently deletes session {row.id} and its {count} events; confirm with --yes")
         with writer.connection:
             writer.purge(row.id)
     history.forget(places.history)  # its words are gone too; the next search makes it anew
     state_files.drop_recording(state_files.recording_path(places.runs, row.id))
-    say([f"purged {row.id}, {count} events"])
+    say([f"deleted {row.id}, {count} events"])
     return 0
 
 
@@ -129,7 +129,7 @@ def search(arguments: Namespace) -> int:
     if arguments.json:
         say_json(found.hits)
     elif not found.hits:
-        say([f"nothing in this project's sessions has {' and '.join(arguments.words)}"])
+        say([f"no session of this project contains {' and '.join(arguments.words)}"])
     else:
         _print(found, Painter(stdout(), config.load(places).settings.display.color))
     return 0

@@ -91,81 +91,81 @@ def sessions_list(arguments: Namespace) -> int:
 
 
 def _id(parser: ArgumentParser) -> object:
-    return parser.add_argument("id", help="the session's id, or the beginning of one")
+    return parser.add_argument("id", help="the session's id, or the start of one")
 
 
 def _words(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "words", nargs="+", help='all of these words; "two words" are a phrase, wor* is the beginning of a word'
+        "words", nargs="+", help='all of these words; "two words" is a phrase, wor* matches the start of a word'
     )
-    parser.add_argument("--limit", type=int, default=20, metavar="N", help="so many at most; 20")
+    parser.add_argument("--limit", type=int, default=20, metavar="N", help="maximum number of results (default: 20)")
 
 
 def _rewind_words(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "words", nargs="*", metavar="[SESSION] [N] [files|conversation|both]", help="the newest session if left out"
+        "words", nargs="*", metavar="[SESSION] [N] [files|conversation|both]", help="default: the newest session"
     )
-    parser.add_argument("--preview", action="store_true", help="only show what it would do")
+    parser.add_argument("--preview", action="store_true", help="only show what would happen")
 
 
 STATUS = lookup(
     "status",
-    "Status of this project: its live session, or the newest with work; limits, tasks, health.",
+    "Show the status of this project: its live session, or the newest one; limits, tasks, health.",
     status,
-    lambda p: p.add_argument("--session", default="", metavar="ID", help="of another session"),
+    lambda p: p.add_argument("--session", default="", metavar="ID", help="another session"),
 )
 SESSIONS = actions(
     "sessions",
     {
-        "list": lookup("sessions list", "Sessions of this project, newest first.", sessions_list),
+        "list": lookup("sessions list", "List the sessions of this project, newest first.", sessions_list),
         "show": lookup(
             "sessions show",
-            "One session's journal.",
+            "Show one session's journal.",
             "cli.session_journal:show",
             lambda p: (_id(p), p.add_argument("--events", action="store_true", help="as JSON lines")),
         ),
         "export": lookup(
             "sessions export",
-            "The conversation of a session as Markdown, or as HTML that needs nothing beside itself.",
+            "Export the conversation of a session as Markdown, or as one complete HTML page.",
             "cli.session_journal:export",
             lambda p: (
                 _id(p),
-                p.add_argument("file", nargs="?", default="", metavar="FILE", help="a new file; else stdout"),
+                p.add_argument("file", nargs="?", default="", metavar="FILE", help="a new file; default: stdout"),
                 p.add_argument("--html", action="store_true", help="as HTML"),
             ),
         ),
         "search": lookup(
             "sessions search",
-            "What was said and done in this project's sessions, by its words, newest first.",
+            "Search this project's sessions for words, newest first.",
             "cli.session_journal:search",
             _words,
         ),
         "purge": lookup(
             "sessions purge",
-            "Delete a session and its journal for good.",
+            "Permanently delete a session and its journal.",
             "cli.session_journal:purge",
-            lambda p: (_id(p), p.add_argument("--yes", action="store_true", help="do it")),
+            lambda p: (_id(p), p.add_argument("--yes", action="store_true", help="confirm")),
         ),
         "fork": lookup(
             "sessions fork",
-            "A new session that begins with another's finished turns.",
+            "Start a new session with a copy of another session's finished turns.",
             "cli.session:fork",
             lambda p: (
                 _id(p),
-                p.add_argument("--at", default="", metavar="N", help="up to turn N; /rewind numbers them"),
+                p.add_argument("--at", default="", metavar="N", help="up to turn N; /rewind shows the numbers"),
             ),
         ),
     },
 )
 REWIND = lookup(
     "rewind",
-    "Back to before a turn: lists the turns, shows what N would do, or does it.",
+    "Rewind to before a turn: list the turns, show what N would do, or do it.",
     "cli.session:rewind",
     _rewind_words,
 )
 WHY = lookup(
     "why",
-    "Why a decision or a transition was made.",
+    "Show why a decision or a transition was made.",
     "cli.session_journal:why",
     lambda p: p.add_argument("event", type=int, help="its number"),
 )

@@ -42,10 +42,10 @@ def settings(arguments: Namespace) -> int:
 
 
 def _absent(path: str) -> str:
-    return "" if os.path.exists(path) else "  (not there)"
+    return "" if os.path.exists(path) else "  (no such file)"
 
 
-SETTINGS = lookup("settings", "Every setting, its value, and where it came from.", settings)
+SETTINGS = lookup("settings", "Show every setting, its value, and where it comes from.", settings)
 
 
 def trust(arguments: Namespace) -> int:
@@ -81,17 +81,17 @@ def _trusted(places: Places, *, as_json: bool, unasked: bool) -> int:
     covered = all(before.covers(name, data) for name, data in found.items())
     if not covered and not unasked and _attached():
         out = sys.stderr if as_json else sys.stdout
-        out.write("\n".join([f"{folder} would bring", *_brought(found), *_doing(does), "Trust it? [y/N] "]))
+        out.write("\n".join([f"{folder} would do this", *_brought(found), *_doing(does), "Trust it? [y/N] "]))
         out.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-            say([f"{folder} is not trusted" if not before.trusted else "Nothing is trusted beyond what was."])
+            say([f"{folder} is not trusted" if not before.trusted else "Nothing new is trusted."])
             return 1
     changed = accept(places, found)
     if as_json:
         answer = {"folder": places.root, "trusted": True, "changed": changed}
         say_json({**answer, "covers": sorted(found), "does": does})
         return 0
-    about = " with" if found else "; it brings nothing of its own yet"
+    about = " with" if found else "; it has no files of its own yet"
     say([f"{folder} is{' now' if changed else ''} trusted{about}", *_brought(found), *_doing(does)])
     return 0
 
@@ -105,7 +105,7 @@ def _brought(found: Pieces) -> list[str]:
 
 
 def _doing(does: list[str]) -> list[str]:
-    return ["Trusted, it does this:", *(f"  {line}" for line in does)] if does else []
+    return ["Because it is trusted, it does this:", *(f"  {line}" for line in does)] if does else []
 
 
 def _check(places: Places, *, as_json: bool) -> int:
@@ -117,7 +117,7 @@ def _check(places: Places, *, as_json: bool) -> int:
         does = effects(places, {one.name: found[one.name] for one in since} if trust.trusted else found)
         say_json({"folder": places.root, "trusted": trust.trusted, "changes": listed, "does": does})
     elif not trust.trusted:
-        say([f"{on_one_line(places.root)} is not trusted; it would bring:"])
+        say([f"{on_one_line(places.root)} is not trusted; if you trust it:"])
         say([*_brought(found), *_doing(effects(places, found))])
     elif not since:
         say(["nothing is new or changed since you trusted this folder"])
@@ -129,15 +129,15 @@ def _check(places: Places, *, as_json: bool) -> int:
 
 
 def _flags(parser: ArgumentParser) -> None:
-    parser.add_argument("--revoke", action="store_true", help="take the trust back")
+    parser.add_argument("--revoke", action="store_true", help="stop trusting the folder")
     parser.add_argument("--list", action="store_true", help="list the trusted folders")
     parser.add_argument("--check", action="store_true", help="show what is new or changed since you trusted it")
-    parser.add_argument("--yes", action="store_true", help="do not ask, at a terminal either")
+    parser.add_argument("--yes", action="store_true", help="do not ask, even at a terminal")
 
 
 TRUST = lookup(
     "trust",
-    "Show what this folder's own settings, tools and servers would do, ask, and trust it with them.",
+    "Show what this folder's settings, tools and servers would do, ask, and trust it.",
     trust,
     _flags,
 )

@@ -156,7 +156,7 @@ def tasks_move(arguments: Namespace) -> int:
 
 
 def _status(parser: ArgumentParser) -> None:
-    about = "only these: todo, running, done …; several with commas"
+    about = "only these statuses: todo, running, done …; several with commas"
     parser.add_argument("--status", action="append", default=[], metavar="STATUS", help=about)
 
 
@@ -170,23 +170,28 @@ def _files(parser: ArgumentParser) -> None:
 
 def _move(parser: ArgumentParser) -> None:
     _id(parser)
-    parser.add_argument("status", help="what it becomes, if it can")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why, for the record")
+    parser.add_argument("status", help="the new status")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, for the journal")
 
 
 _TASKS = actions(
     "tasks",
     {
-        "list": lookup("tasks list", "This project's tasks; the next one is marked.", tasks_list, _status),
-        "show": lookup("tasks show", "One task: its page, its status and its history.", tasks_show, _id),
-        "add": lookup("tasks add", "Tasks from files: all of them, or none if one is wrong.", tasks_add, _files),
-        "move": lookup("tasks move", "Move a task to another status, its row and its file.", tasks_move, _move),
+        "list": lookup("tasks list", "List this project's tasks; the next one is marked.", tasks_list, _status),
+        "show": lookup("tasks show", "Show one task: its page, its status and its history.", tasks_show, _id),
+        "add": lookup("tasks add", "Add tasks from files: all of them, or none if one is wrong.", tasks_add, _files),
+        "move": lookup("tasks move", "Move a task to another status: its row and its file.", tasks_move, _move),
     },
 )
 
 
 _BOARD = lookup(
-    "tasks", "All that is under way here: tasks, shells, questions, sessions, cost; `list` is tasks alone.", tasks_board
+    "tasks",
+    (
+        "Show everything that is running or open here: tasks, shells, questions, sessions, cost; "
+        "`list` shows only tasks."
+    ),
+    tasks_board,
 )
 
 

@@ -39,7 +39,7 @@ from quintet.surfaces.tables import complain, room, say, say_json, say_table, ta
 from quintet.tools.swe_phases import OWN_PYTHON
 
 NEEDED = ("bash", "git", "ripgrep")  # what no install does without; other parts are for those who want their tools
-KEPT = "if a snapshot taken just before has what they delete"
+KEPT = "if a snapshot taken just before contains what they delete"
 
 
 def specs_here(places: Places) -> dict[str, ToolSpec]:
@@ -142,7 +142,7 @@ def tools_doctor(arguments: Namespace) -> int:
         say([""])
         say_table(here, heading=("PART", "HERE"))
         ready = sum(tool.state == "ready" for tool in tools)
-        rest = "; what the others need is optional" if ready < len(tools) and not lacks else ""
+        rest = "; the other tools need optional programs" if ready < len(tools) and not lacks else ""
         say(["", f"{ready} of {len(tools)} tools are ready{rest}"])
     return 1 if lacks else 0
 
@@ -200,7 +200,7 @@ def _permit(arguments: Namespace, dials: AxesChange) -> int:
         [
             f"{answer['decision']:<9}{answer['reason']}",
             *(
-                [f"else     if no snapshot has what it deletes: {otherwise['decision']}, {otherwise['reason']}"]
+                [(f"else     if no snapshot contains what it deletes: {otherwise['decision']}, {otherwise['reason']}")]
                 if otherwise
                 else []
             ),
@@ -228,7 +228,7 @@ def _permit_file(arguments: Namespace, dials: AxesChange) -> int:
         return 0
     rows = [
         (
-            f"{answer['decision']}{' if kept' if 'otherwise' in answer else ''}",
+            f"{answer['decision']}{' if saved' if 'otherwise' in answer else ''}",
             answer["line"],
             " ".join(answer["effects"]),
             answer["reason"],
@@ -239,7 +239,7 @@ def _permit_file(arguments: Namespace, dials: AxesChange) -> int:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in summary.items())
     say(["", f"{counted(len(answers), 'line')}: {counts}"])
     if waiting:
-        say([f"{counted(waiting, 'line')} delete: they go {KEPT}, and need approval if not"])
+        say([f"{counted(waiting, 'line')} delete files: they run {KEPT}, and need approval otherwise"])
     say([f"{badge.full(permit.axes)} · sandbox {permit.terms.sandbox}"])
     return 0
 
@@ -277,17 +277,15 @@ def _call(arguments: list[str]) -> int:
 
 
 def permit(arguments: list[str]) -> int:
-    parser = make_parser("permit", "What the gate would decide about a call; nothing is run.")
+    parser = make_parser("permit", "Show what the gate would decide about a call; nothing runs.")
     about = parser.add_mutually_exclusive_group(required=True)
     about.add_argument("--tool", metavar="NAME", help="the tool")
-    about.add_argument("--file", metavar="LINES", help="a file of shell lines instead, one each (- reads stdin)")
+    about.add_argument("--file", metavar="LINES", help="a file with shell lines instead, one per line (- reads stdin)")
     parser.add_argument("--args", default="{}", metavar="JSON", help="the tool's arguments")
     dial_flags(parser)
-    parser.add_argument("--person", action="store_true", default=True, help="somebody is attached (the default)")
-    parser.add_argument("--no-person", action="store_false", dest="person", help="nobody is attached")
-    parser.add_argument(
-        "--sandbox", choices=("bwrap", "partial", "none"), default="", help="another sandbox than the one here"
-    )
+    parser.add_argument("--person", action="store_true", default=True, help="somebody can approve (default)")
+    parser.add_argument("--no-person", action="store_false", dest="person", help="nobody can approve")
+    parser.add_argument("--sandbox", choices=("bwrap", "partial", "none"), default="", help="assume another sandbox")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
     return (_permit_file if parsed.file else _permit)(parsed, turned(parsed))
@@ -296,9 +294,11 @@ def permit(arguments: list[str]) -> int:
 TOOLS = actions(
     "tools",
     {
-        "list": lookup("tools list", "Every tool: its toolsets, least profile and effects.", tools_list),
-        "show": lookup("tools show", "One tool, with its parameters.", tools_show, lambda p: p.add_argument("name")),
-        "doctor": lookup("tools doctor", "Which tools are ready here, and what the others need.", tools_doctor),
+        "list": lookup("tools list", "List every tool: its toolsets, minimum profile and effects.", tools_list),
+        "show": lookup(
+            "tools show", "Show one tool, with its parameters.", tools_show, lambda p: p.add_argument("name")
+        ),
+        "doctor": lookup("tools doctor", "Show which tools are ready, and what the others need.", tools_doctor),
         "call": _call,
     },
 )

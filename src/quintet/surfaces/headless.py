@@ -100,7 +100,9 @@ class Headless:
                 case p.ReportMade() as made:
                     self._report = made.path
                 case p.InputsHeld() as held if submission in held.submissions:  # nobody is here to let it go
-                    self._diagnostics.print([Line(f"{held.reason}: this input is taken back, not run", "warning")])
+                    self._diagnostics.print(
+                        [Line(f"{held.reason}: this input was removed from the queue and did not run", "warning")]
+                    )
                     await self._session.say(format_command(CommandLine("queued", ("drop", submission))))
         self._skipped = followed.outcome.skipped
         match followed.outcome.event:

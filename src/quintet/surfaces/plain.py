@@ -90,7 +90,7 @@ class PlainOutput:
     def count_down(self, countdown: p.Countdown) -> None:
         """In one line, which each countdown overwrites."""
         if self._prompts:
-            again = f": again in {countdown.seconds:.0f} s (Ctrl+C gives up) "
+            again = f": retrying in {countdown.seconds:.0f} s (Ctrl+C stops) "
             room = max(shutil.get_terminal_size().columns - len(again) - 3, 0)
             why = " ".join(visible(countdown.why).split())
             self.painter.write(f"\r  {why if len(why) <= room else why[: room - 1] + '…'}{again}")
@@ -276,7 +276,7 @@ class Plain:
         if key != NO and not early:
             await self._say(text, typed=key == YES)
             return
-        why = "the answer came together with the line" if early else "no"
+        why = "the answer was sent together with the line" if early else "no"
         self._out.print([Line(f"not run: {why}", "warning")])
         self._prompt()
 

@@ -25,7 +25,7 @@ WANTED = """/plan
 - run the tests"""
 STEPS: tuple[tuple[str, str, str], ...] = (
     (
-        "Say what you want. Without a model the offline rules plan it; the plan waits for your approval.",
+        "Say what you want. Without a model the offline rules make the plan; it needs your approval.",
         WANTED,
         "waiting",
     ),
@@ -36,7 +36,10 @@ STEPS: tuple[tuple[str, str, str], ...] = (
         "done",
     ),
     (
-        "Some things always need approval, whatever the dials say. This tour is non-interactive, so it is skipped.",
+        (
+            "Some things always need approval, whatever the dials are. This tour is non-interactive, so "
+            "the command is skipped."
+        ),
         "",
         "",
     ),
@@ -112,11 +115,11 @@ class Tour:
             (f"quintet why {self._denied}", "why the push was not run"),
             ("quintet sessions list", "this session, to show or to resume"),
             ("git diff", "what the second step changed"),
-            ("quintet tasks", "the tasks, and how each came to be done"),
+            ("quintet tasks", "the tasks, and their history"),
         ]
         then = [
             ("quintet", "open a session in the folder you are in"),
-            ("quintet models", "connect a model: what was found here, and how to use it"),
+            ("quintet models", "connect a model: what was found on this machine, and how to use it"),
             ("quintet --help", "everything else"),
         ]
         self._paint.write(
@@ -125,7 +128,7 @@ class Tour:
         )
         if not shutil.which("quintet"):
             here = os.path.abspath(sys.argv[0])
-            self._paint.write(f" {self._paint.paint('quintet is not on your PATH; here it is', 'dim')} {here}\n")
+            self._paint.write(f" {self._paint.paint('quintet is not on your PATH; this is its path', 'dim')} {here}\n")
 
     def _table(self, rows: list[tuple[str, str]]) -> str:
         width = max(len(command) for command, about in rows if about)

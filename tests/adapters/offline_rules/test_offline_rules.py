@@ -220,7 +220,7 @@ def test_replace_and_then_test_changes_the_files_and_reports_the_evidence(repo: 
     assert ended.status == "done", ended
     assert contents(repo) == {name: data.replace(b"words", b"tokens") for name, data in before.items()}
     assert "Replaced “words” with “tokens”: 5 places in 2 files" in ended.answer
-    assert "“words” is gone from them" in ended.answer
+    assert "“words” was removed from them" in ended.answer
     assert "Python files still parse" in ended.answer
     assert "Tests passed: python3 -m unittest discover -s tests" in ended.answer
     assert "Ran 2 tests" in ended.answer

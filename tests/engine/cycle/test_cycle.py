@@ -153,7 +153,7 @@ def test_a_plan_whose_pages_are_gone_is_not_taken_for_an_empty_one(repo: Path) -
         for path in Path(locate(str(repo)).plans).rglob("*.md"):
             path.unlink()
         end = await stretch(driver, "/accept --autonomous --permission-profile normal")
-        assert end.status == "failed" and end.reason.startswith("the plan is gone from ")
+        assert end.status == "failed" and end.reason.startswith("the plan was removed from ")
         assert driver.of(p.PlanAccepted) == []
 
     drive(repo, script, rules(), axes=AxesChange(WorkMode.PLAN, RunControl.ASSISTED, PermissionProfile.NORMAL))

@@ -333,7 +333,7 @@ def test_plan_reads_a_file_in_quotes_and_says_when_there_is_none(repo: Path) -> 
 
     async def script(driver: Driver) -> None:
         missing = await driver.command("/plan nosuch.md")
-        assert not missing.ok and "nosuch.md: there is no such file" in missing.text
+        assert not missing.ok and "nosuch.md: no such file" in missing.text
         assert str(driver.axes.work_mode) == "chat"
         await stretch(driver, "/plan 'my file.md'")
         (began,) = driver.of(p.CycleBegan)

@@ -111,13 +111,13 @@ def test_ctrl_c_closes_a_dialog_and_leaves_what_is_typed_alone(repo: Path) -> No
     [
         (("f1",), "interrupt what runs; twice, leave"),
         (("ctrl+p", "f2"), "keys and commands"),
-        (("ctrl+t", "f7"), "nothing is under way"),
+        (("ctrl+t", "f7"), "nothing is running or open"),
         (("ctrl+s", "f11"), "dials.work_mode"),
         (("alt+m",), "model of this session"),
         (("alt+s",), "sessions of this project"),
         (("alt+a",), "agents"),
-        (("alt+r",), "back to before a turn"),
-        (("ctrl+f",), "Enter before, Down after"),
+        (("alt+r",), "rewind to before a turn"),
+        (("ctrl+f",), "Enter previous, Down next"),
     ],
 )
 def test_a_key_opens_its_list_and_esc_closes_it(repo: Path, keys: tuple[str, ...], words: str) -> None:
@@ -176,7 +176,7 @@ def test_ctrl_c_clears_what_is_typed_then_says_how_to_leave_then_leaves(repo: Pa
         assert person.ui.typed == ""
         person.ui._pressed.clear()
         await person.press("ctrl+c")
-        assert "again leaves" in person.status
+        assert "again to leave" in person.status
         person.ui._pressed["interrupt"] = math.inf  # this moment, however slow the machine is
         await person.press("ctrl+c")
         await person.wait(lambda: not person.ui.is_running, "the end")
@@ -363,7 +363,7 @@ def test_a_queued_input_that_begins_while_it_is_changed_leaves_the_text_as_a_new
         await person.press("up", *" more")
         model.go.set()
         await person.wait(lambda: not waiting(person), "its turn")
-        await person.sees("no longer queued")
+        await person.sees("no longer in the queue")
         assert person.ui.typed == "one more"
         await person.press("enter")
         await person.rests()

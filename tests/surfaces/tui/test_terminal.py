@@ -144,6 +144,6 @@ def test_a_second_screen_follows_the_first_and_takes_the_session_over_when_it_is
     tmux.sees("b", "build │ assisted │ normal │ smart")
     (pid,) = tmux.children("a")
     os.kill(pid, signal.SIGKILL)
-    tmux.sees("b", "it continues here")
+    tmux.sees("b", "the session continues here")
     tmux.enter("b", "/control manual")
     tmux.sees("b", "build │ manual │ normal │ smart")

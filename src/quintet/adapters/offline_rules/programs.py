@@ -243,7 +243,7 @@ def _read_back(intent: Replace, done: list[str]) -> Steps[list[str]]:
     if intent.old in intent.new or not all(re.fullmatch(r"[\w./ @+-]+", path) for path in done):  # no glob could say it
         return []
     left = yield from ask("grep", {"pattern": re.escape(intent.old), "glob": "{" + ",".join(done) + "}"})
-    return [f"read back: “{intent.old}” is gone from them"] if not listed(left)[0] else []
+    return [f"read back: “{intent.old}” was removed from them"] if not listed(left)[0] else []
 
 
 def as_glob(where: str) -> str:

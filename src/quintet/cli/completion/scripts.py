@@ -26,7 +26,7 @@ LAZY: dict[str, Callable[[str], list[str]]] = {
 
 def completion(arguments: list[str]) -> int:
     parser = make_parser("completion", 'Completion for a shell: eval "$(quintet completion bash)", or see the manual.')
-    parser.add_argument("what", choices=(*SHELLS, *LAZY), help="a shell, or ids as a script asks for them")
+    parser.add_argument("what", choices=(*SHELLS, *LAZY), help="a shell, or a kind of id (used by the scripts)")
     parsed = parser.parse_args(arguments)
     if parsed.what in SHELLS:
         sys.stdout.write("\n".join(SHELLS[parsed.what](shapes())) + "\n")

@@ -210,7 +210,7 @@ class CycleRun:
             if not pages:
                 return Stop(
                     EndStatus.FAILED,
-                    f"the plan is gone from {context.core.cycle.plans.folder(cycle.run)}; /plan makes it again",
+                    f"the plan is no longer in {context.core.cycle.plans.folder(cycle.run)}; /plan makes it again",
                 )
             texts = new_tasks(read_pages(pages), (), context.tasks.ids())  # another plan may have been quicker
             pages = [(f"{text.id}.md", write_page(text)) for text in texts]

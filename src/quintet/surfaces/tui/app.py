@@ -209,12 +209,15 @@ class TerminalUi(KeyedUi):
                     await asyncio.sleep(0)
         except OwnerGone:
             await self.attach(session.id)
-            self.note("the process that ran this session has ended; it continues here", "warning")
+            self.note("the process that ran this session has ended; the session continues here", "warning")
         except LeaseLost:
             await self.attach(session.id)
-            self.note("another process took this session over: what ran here was stopped, and you follow it", "error")
+            self.note(
+                ("another process took over this session: the work here was stopped, and you can follow the session"),
+                "error",
+            )
         except QuintetError as error:
-            self.note(f"{error}\nnothing more is written here; quintet --resume resumes the session", "error")
+            self.note(f"{error}\nNothing more is recorded here; quintet --resume resumes the session", "error")
         except Exception as error:
             self._fail(error)
 

@@ -231,7 +231,7 @@ class KeyedUi(App[int]):
             self.prompt.text = ""
             self._pressed.clear()
         else:
-            self.query_one(StatusLine).say("Ctrl+C again leaves; the session can be resumed")
+            self.query_one(StatusLine).say("Press Ctrl+C again to leave; the session can be resumed")
 
     async def action_escape(self) -> None:
         """Close what is open, else interrupt; twice on an empty prompt goes back to an earlier turn."""
@@ -269,7 +269,7 @@ class KeyedUi(App[int]):
             elif text != prompt.text:
                 prompt.give_back(text, TextSource.EDITED)
         except SuspendNotSupported:
-            self.note("this terminal cannot be given to an editor", "warning")
+            self.note("an editor cannot run in this terminal", "warning")
         finally:
             signal.signal(signal.SIGINT, before)
 
@@ -308,10 +308,10 @@ class KeyedUi(App[int]):
     def do_tour(self) -> None:
         """Show the tour on the terminal itself, and return; the screen is suspended meanwhile."""
         if self.state.busy:
-            self.note("a turn is running here: let it end before the tour", "warning")
+            self.note("a turn is running here: wait until it ends before you start the tour", "warning")
         elif self.context.tour:
             with self.suspend():
-                host.show(self.context.tour, "\nEnter goes back to the session. ")
+                host.show(self.context.tour, "\nEnter returns to the session. ")
 
     @property
     def cost(self) -> str:
@@ -430,7 +430,7 @@ class KeyedUi(App[int]):
 
     @on(Prompt.QueuedGone)
     def _queued_gone(self) -> None:
-        self.query_one(StatusLine).say("that input is no longer queued; what you type now is a new one")
+        self.query_one(StatusLine).say("that input is no longer in the queue; what you type now is a new one")
 
     async def enter(self, text: str, provenance: Provenance = NOT_TYPED, seen: str = "") -> None:
         """What a person sent, typed or not; `seen` is what of it they saw, without folded pastes."""

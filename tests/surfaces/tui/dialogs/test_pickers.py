@@ -120,7 +120,7 @@ def test_a_setting_is_changed_in_the_users_file_and_its_comments_stay(repo: Path
     async def script(person: Person) -> None:
         await opened(person, "ctrl+s")
         await filters(person, "limits.max_turns")
-        await person.sees("rounds of the loop", "set by your own file")
+        await person.sees("rounds of the loop", "set in your own file")
         await person.press("enter")
         value = picker(person).query_one("#value", Input)
         assert value.value == "7"
@@ -130,7 +130,7 @@ def test_a_setting_is_changed_in_the_users_file_and_its_comments_stay(repo: Path
         assert user_file().read_text().count("7 # few") == 1
         value.value = "9"
         await person.press("enter")
-        await person.sees("it holds from the next start")
+        await person.sees("used from the next start")
         assert user_file().read_text() == "# mine\n[limits] # of a run\nmax_turns = 9 # few\n"
         await person.press("ctrl+x")
         await person.wait(lambda: "max_turns" not in user_file().read_text(), "the line gone")
@@ -144,7 +144,7 @@ def test_up_and_down_go_through_the_choices_of_a_setting(repo: Path) -> None:
         await opened(person, "ctrl+s")
         await filters(person, "prompt.enter")
         await person.press("enter", "down", "enter")
-        await person.sees("it holds from the next start")
+        await person.sees("used from the next start")
         assert user_file().read_text() == '[prompt]\nenter = "newline"\n'
         await person.press("enter", "escape")
         assert isinstance(person.ui.screen, Picker)
@@ -158,7 +158,7 @@ def test_a_setting_that_something_else_wins_over_says_so(repo: Path, monkeypatch
     async def script(person: Person) -> None:
         await opened(person, "ctrl+s")
         await filters(person, "limits.max_calls")
-        await person.sees("set by QUINTET_LIMITS_MAX_CALLS, which wins over your own file")
+        await person.sees("set by QUINTET_LIMITS_MAX_CALLS, which overrides your own file")
 
     look(repo, script)
 
@@ -180,7 +180,7 @@ def test_s4_who_executes_is_chosen_from_those_that_are_installed_and_holds_at_on
         assert not user_file().exists() and person.ui.state.executors.executor == ""
         value.value = "native"
         await person.press("down", "enter")
-        await person.sees("and in use from now on")
+        await person.sees("and used from now on")
         assert user_file().read_text() == '[cycle]\nexecutor = "codex"\n'
         await person.wait(lambda: person.ui.state.executors.executor == "codex", "the choice")
         await person.press("ctrl+x")
@@ -303,7 +303,7 @@ def test_rewind_shows_what_it_would_do_and_does_it(repo: Path) -> None:
 
     async def script(person: Person) -> None:
         await opened(person, "alt+r")
-        await person.sees("there is no turn to go back to yet")
+        await person.sees("there is no turn to rewind yet")
         await person.press("escape")
         await closed(person)
         await person.type("make a file")
@@ -380,7 +380,7 @@ def test_an_agent_is_entered_and_left(repo: Path) -> None:
 def test_ctrl_r_finds_a_past_input_and_puts_it_into_the_prompt(repo: Path) -> None:
     async def script(person: Person) -> None:
         await opened(person, "ctrl+r")
-        await person.sees("nothing was typed in this project yet")
+        await person.sees("no inputs in this project yet")
         await person.press("escape")
         await closed(person)
         for text in ("fix the parser", "write a test", "fix the parser"):

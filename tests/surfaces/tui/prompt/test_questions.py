@@ -150,7 +150,7 @@ def test_an_answer_that_turns_a_dial_is_chosen_and_then_taken(repo: Path) -> Non
         await person.asked()
         await person.wait(lambda: person.question.has_focus, "focus")
         await person.press("b")
-        await person.sees("Enter takes it")
+        await person.sees("Enter selects")
         assert not changed(repo) and person.question.asked
         await person.press("enter")
         await person.rests()

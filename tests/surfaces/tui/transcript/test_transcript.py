@@ -154,12 +154,12 @@ def test_an_interrupted_turn_says_so_once() -> None:
     assert told(ended) == ["  interrupted"]
     started = p.ToolStarted(call="c", turn="t", tool="bash", arguments='{"command": "make"}')
     cut = p.ToolFinished(call="c", tool="bash", status=CallStatus.INTERRUPTED, content="interrupted, who knows")
-    assert told(started, cut, ended) == ["  ▸ bash make  cut short", "  interrupted"]
+    assert told(started, cut, ended) == ["  ▸ bash make  stopped", "  interrupted"]
 
 
 def test_a_countdown_is_one_line_and_gone_with_the_next_word() -> None:
     counts = [p.Countdown(why="LLM_RATE_LIMITED", seconds=float(n)) for n in (3, 2, 1)]
-    assert told(*counts) == ["  LLM_RATE_LIMITED: again in 1 s · esc gives up"]
+    assert told(*counts) == ["  LLM_RATE_LIMITED: retrying in 1 s · Esc stops"]
     assert told(*counts, p.TextDelta(step="s", text="back")) == ["  back"]
 
 
@@ -396,7 +396,7 @@ def test_esc_interrupts_and_twice_on_an_empty_prompt_rewinds(repo: Path) -> None
         await person.press("escape")
         person.ui._pressed["escape"] = math.inf  # this moment, however slow the machine is
         await person.press("escape")
-        await person.sees("back to before a turn")
+        await person.sees("rewind to before a turn")
 
     watch(repo, script, model=Waiting())
 

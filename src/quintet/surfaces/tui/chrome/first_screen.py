@@ -36,7 +36,7 @@ def first_screen(
 def _no_model(connect: str, found: Sequence[str] | None) -> list[Line]:
     here = [] if found is None else [f"Found here: {', '.join(found) or 'no API key, no local server, no AI CLI'}."]
     return [
-        Line(f"  No model is configured: {connect} connects one.", "warning"),
+        Line(f"  No model is configured: use {connect} to connect one.", "warning"),
         *(Line(f"  {line}") for line in here),
         Line(f"  Without one, the offline rules can {OFFLINE}.", "dim"),
     ]
@@ -47,7 +47,7 @@ def _resume(keys: Mapping[str, str], sessions: Sequence[SessionChoice]) -> list[
     lines = []
     for number, one in enumerate(sessions[:MOST_SESSIONS]):
         key = keys.get("sessions" if number else "last_session", "/sessions")
-        title = on_one_line(one.title) or "(nothing said yet)"
+        title = on_one_line(one.title) or "(no input yet)"
         title = title if len(title) <= MOST_TITLE else f"{title[: MOST_TITLE - 1]}…"
         about = f"{counted(one.turns, 'turn')}, {one.updated[5:16].replace('T', ' ')}"
         lines.append(_row("" if number else "Resume", f"{key if number < 2 else '':<5}  {title} · {about}"))

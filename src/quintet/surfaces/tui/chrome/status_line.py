@@ -137,7 +137,7 @@ class StatusLine(Widget):
             cycle = self._state.cycle if self._state.cycling else None
             doing = PHASE_WORDS[cycle.phase] if cycle and status is SessionStatus.RUNNING else status
             if (left := math.ceil(self._again_at - time.monotonic())) > 0:
-                return f"{doing}, again in {left} s", "warning"
+                return f"{doing}, retrying in {left} s", "warning"
             return f"{doing} {shown}", "success" if status is SessionStatus.RUNNING else "warning"
         if status is SessionStatus.INTERRUPTED:
             return "interrupted · /resume continues", "warning"

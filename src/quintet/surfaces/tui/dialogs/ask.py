@@ -85,7 +85,7 @@ class AskScreen(ModalScreen[str]):
     def _draw(self) -> None:
         width = max(self.size.width * 9 // 10 - AROUND, 1)
         items = [[(f"[{choice.key}] {choice.label}", "")] for choice in self._choices]
-        fold = [[(f"[{DETAILS}] {'less' if self._whole else 'all of it'}", "")]]
+        fold = [[(f"[{DETAILS}] {'less' if self._whole else 'all lines'}", "")]]
         most = self.size.height - BORDERS - 1 - len(side_by_side([*items, *fold], width, "   "))
         rows = self._rows(width, max(most, LEAST_ROWS))
         if self._whole or self._folds:

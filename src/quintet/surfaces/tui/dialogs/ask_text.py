@@ -32,7 +32,7 @@ class AskText(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             box.border_title = self._title
-            box.border_subtitle = "Enter takes it · Esc closes"
+            box.border_subtitle = "Enter sends · Esc closes"
             yield Static(visible(self._about), markup=False)
             yield Input(password=self._hidden, compact=True, id="answer")
 

@@ -138,7 +138,8 @@ class Dialogs:
             return
         if ui.state.busy and here.owned_here:
             ui.note(
-                "a turn is running here: interrupt it (Esc) or let it end before you go to another session", "warning"
+                ("a turn is running here: interrupt it (Esc) or wait until it ends before you open another session"),
+                "warning",
             )
             return
         try:

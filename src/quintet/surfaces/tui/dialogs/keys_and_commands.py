@@ -23,15 +23,15 @@ KEY = "key "  # before the name of an action; anything else is a command's usage
 PROMPT_KEYS = (
     ("Enter", "send"),
     ("Shift+Enter, Alt+Enter, Ctrl+J, \\ Enter", "insert a newline"),
-    ("@  /  !", "a file, a command, a shell line of your own"),
-    ("Esc", "close what is open, or interrupt; twice on an empty prompt: rewind"),
-    ("Tab", "to the transcript and back; there Enter or Space opens a fold"),
+    ("@  /  !", "add a file, a command, a shell line"),
+    ("Esc", "close what is open, or interrupt the turn; twice on an empty prompt: rewind"),
+    ("Tab", "move to the transcript and back; there Enter or Space opens a fold"),
 )
 EDITING_KEYS = (
-    ("Up", "past inputs; while something is queued: change it, or drop it with Ctrl+X"),
-    ("Ctrl+_", "undo; Ctrl+Shift+Z or Alt+Z redoes"),
-    ("Ctrl+K, Ctrl+U, Ctrl+W, Alt+D, Alt+Backspace", "kill to the line's end or beginning, a word back or ahead"),
-    ("Ctrl+Y, Alt+Y", "yank what was killed; then what was killed before it"),
+    ("Up", "previous inputs; if inputs are queued: edit one, or remove it with Ctrl+X"),
+    ("Ctrl+_", "undo; Ctrl+Shift+Z or Alt+Z: redo"),
+    ("Ctrl+K, Ctrl+U, Ctrl+W, Alt+D, Alt+Backspace", "delete to the end or start of the line, or a word left or right"),
+    ("Ctrl+Y, Alt+Y", "insert what was deleted last; then what was deleted before"),
 )
 
 
@@ -75,7 +75,7 @@ def _pair(key: str, about: str, left: int, right: int) -> list[Row]:
 
 class Palette(Picker):
     heading = "keys and commands"
-    verb = "does it"
+    verb = "runs it"
 
     def __init__(
         self, keys: Sequence[tuple[str, str, str]], themes: Sequence[str], commands: Sequence[CommandUsage]

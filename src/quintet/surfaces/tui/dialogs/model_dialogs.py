@@ -43,8 +43,8 @@ class ModelPicker(Picker):
         models = await asyncio.to_thread(self._at_hand.models)
         auto = PickRow(
             AUTO,
-            (AUTO, "by model mode", ""),
-            "The model mode chooses, by [routing] in settings.",
+            (AUTO, "chosen by model mode", ""),
+            "The model mode chooses the model, by [routing] in your settings.",
             here=not self._chosen,
         )
         configured = [
@@ -61,7 +61,7 @@ class ModelPicker(Picker):
         offers = await asyncio.to_thread(self._at_hand.setup.offers)
         known = [model.about for model in models]
         found = [row for offer in offers for row in offered(offer, known)]
-        adds = PickRow(ADD, ("add a model…", "a provider or a server of yours", ""), "asks for its key and its model")
+        adds = PickRow(ADD, ("add a model…", "a provider, or your own server", ""), "asks for the key and the model")
         return [auto, *configured, *found, adds]
 
     async def note(self) -> str:
@@ -159,7 +159,7 @@ class Connecting:
             return
         key = ""
         if preset.asks_key:
-            about = f"Sends your key to {preset.host}.\nIt is kept among your secrets, never in a file of a project."
+            about = f"Sends your key to {preset.host}.\nThe key is stored with your secrets, never in a project's file."
             key = await self._ui.push_screen_wait(AskText(f"key for {preset.title}", about, hidden=True))
             if not key:
                 return
@@ -174,7 +174,7 @@ class Connecting:
                 return
             model = "" if chosen.id == PROPOSED else chosen.id
         else:
-            about = f"As it is called at {host or preset.title}; empty for the usual ones."
+            about = f"The model's name at {host or preset.title}; leave empty for the usual models."
             model = await self._ui.push_screen_wait(AskText("model", about))
         await self.use(preset.name, model, key)
 

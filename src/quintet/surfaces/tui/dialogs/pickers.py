@@ -17,7 +17,7 @@ FORK, FILES, CONVERSATION = "fork", "files", "conversation"
 class AgentPicker(Picker):
     heading = "agents"
     verb = "enters"
-    nothing = "no agent here; `quintet agents new NAME` writes an example"
+    nothing = "no agents found; `quintet agents new NAME` writes an example"
 
     def __init__(self, at_hand: PromptSources, current: str) -> None:
         super().__init__()
@@ -54,20 +54,20 @@ class SessionPicker(Picker):
         when, turns = one.updated[5:16].replace("T", " "), counted(one.turns, "turn")
         detail = f"{one.id}   {one.badge}"
         if one.live and one.id != self._current:
-            detail += "\nanother process runs it; you attach to it and it continues there"
-        title = one.title or "(nothing said yet)"
+            detail += "\nanother process runs it; you can follow and steer it there"
+        title = one.title or "(no input yet)"
         cells = (when, f"{one.status} (live)" if one.live else one.status, turns, title)
         return PickRow(one.id, cells, detail, here=one.id == self._current)
 
 
 class RewindPicker(Picker):
-    heading = "back to before a turn"
+    heading = "rewind to before a turn"
     verb = "both"
     others: ClassVar[dict[str, tuple[str, str]]] = {
         "ctrl+f": (FILES, "files"),
         "ctrl+o": (CONVERSATION, "conversation"),
     }
-    nothing = "there is no turn to go back to yet"
+    nothing = "there is no turn to rewind yet"
 
     def __init__(self, session: Session) -> None:
         super().__init__()
@@ -83,8 +83,8 @@ class RewindPicker(Picker):
 
 class HistoryPicker(Picker):
     heading = "History"
-    verb = "puts it into the prompt"
-    nothing = "nothing was typed in this project yet"
+    verb = "inserts it into the prompt"
+    nothing = "no inputs in this project yet"
 
     def __init__(self, past: list[str], typed: str) -> None:
         super().__init__(typed if len(typed) < 40 and "\n" not in typed else "")
@@ -99,7 +99,7 @@ class MenuPicker(Picker):
     """The items of an agent's menu that an input may mean."""
 
     heading = "which of these?"
-    verb = "does it"
+    verb = "runs it"
 
     def __init__(self, why: str, items: list[tuple[str, str]]) -> None:
         super().__init__()

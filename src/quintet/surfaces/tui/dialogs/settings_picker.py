@@ -19,8 +19,8 @@ from quintet.domain.ports.prompt import SettingChoice, SettingsBook
 from quintet.surfaces.tui.dialogs.picker import TAKE, Picker, PickRow
 
 UNSET = "unset"
-WRITTEN = "written to {path}; it holds from the next start"
-IN_USE = "written to {path}, and in use from now on"
+WRITTEN = "written to {path}; used from the next start"
+IN_USE = "written to {path}, and used from now on"
 ROLES = {f"cycle.{role}": role for role in ("planner", "executor", "verifier")}  # settings a session can follow at once
 ACP = "acp:"  # the command line of an agent is nobody's to list
 
@@ -60,11 +60,11 @@ class SettingsPicker(Picker):
         if one.choices:
             lines.append(f"one of {', '.join(one.choices)}")
         if one.source == self._book.path:
-            lines.append("set by your own file")
+            lines.append("set in your own file")
         elif one.source == "default":
-            lines.append(f"as it is by default: {one.value}" if one.value else "as it is by default")
+            lines.append(f"default: {one.value}" if one.value else "default")
         else:
-            lines.append(f"set by {one.source}, which wins over your own file")
+            lines.append(f"set by {one.source}, which overrides your own file")
         return "\n".join(lines)
 
     # ── changing one
@@ -117,7 +117,7 @@ class SettingsPicker(Picker):
         one, word = self._settings[key], (text or "").strip().strip('"')
         if not (one.offered and word) or word in one.choices or word.startswith(ACP):
             return ""
-        return f"{word} is not installed here; there are {', '.join(one.choices)}, and {ACP}COMMAND"
+        return f"{word} is not installed; installed are {', '.join(one.choices)}, or use {ACP}COMMAND"
 
     def _done_changing(self) -> None:
         self._changing = ""

@@ -29,12 +29,12 @@ from quintet.surfaces.tui.dialogs.picker import aligned
 from quintet.surfaces.tui.transcript.rows import clean, fitted
 
 SECONDS = 1.0
-EMPTY = "nothing is under way: no tasks, questions, shells or other sessions"
+EMPTY = "nothing is running or open: no tasks, questions, shells or other sessions"
 _COLOURS = {"info": "$primary", **{role: f"${role}" for role in ("success", "warning", "error", "accent")}}
 KEYS = "Enter opens · p pause · t todo · x ends · Esc closes"
 WATCHED_LINES = 500  # of what a shell printed, the last
 WATCH_SECONDS = 0.5
-NOTHING_PRINTED = "it has printed nothing yet"
+NOTHING_PRINTED = "no output yet"
 SURE = (Choice("y", "yes"), Choice("n", "no"))
 
 

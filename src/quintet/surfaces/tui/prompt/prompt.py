@@ -273,7 +273,7 @@ class Prompt(Vertical):
             draft = await asyncio.to_thread(at_hand.drafts.restore)
         except QuintetError as error:
             self._drafts = None  # a draft that cannot be read is not overwritten
-            self.app.notify(visible(f"{error}. Drafts are not kept."), severity="warning", markup=False)
+            self.app.notify(visible(f"{error}. Drafts are not saved."), severity="warning", markup=False)
             return
         self._draft_kept = draft
         if draft and not self._area.text:
@@ -296,7 +296,7 @@ class Prompt(Vertical):
                     await asyncio.to_thread(self._drafts.clear)
             except QuintetError as error:
                 self._drafts = None
-                self.app.notify(visible(f"{error}. Drafts are not kept."), severity="warning", markup=False)
+                self.app.notify(visible(f"{error}. Drafts are not saved."), severity="warning", markup=False)
 
     async def on_unmount(self) -> None:
         if self._draft_timer:

@@ -59,11 +59,11 @@ class PromptArea(TextArea, inherit_bindings=False):
         *(binding for binding in TextArea.BINDINGS if isinstance(binding, Binding) and binding.action not in OTHERS),
         Binding("alt+b,alt+left", "cursor_word_left", "Word left", show=False),
         Binding("alt+f,alt+right", "cursor_word_right", "Word right", show=False),
-        Binding("alt+d,ctrl+delete", "delete_word_right", "Kill word right", show=False),
+        Binding("alt+d,ctrl+delete", "delete_word_right", "Delete word right", show=False),
         Binding("delete", "delete_right", "Delete right", show=False),
         Binding("super+c", "copy", "Copy", show=False),
         Binding("ctrl+y", "yank", "Yank", show=False),
-        Binding("alt+y", "yank_older", "Yank what was killed before", show=False),
+        Binding("alt+y", "yank_older", "Insert what was deleted before", show=False),
         Binding(
             "ctrl+underscore,ctrl+minus,ctrl+shift+minus,ctrl+shift+underscore,ctrl+slash,super+z",
             "undo",

@@ -252,7 +252,7 @@ class QuestionPanel(Vertical, can_focus=True):
             if never:
                 items.append([(f"({never[-1]} needs approval each time)", "dim")])
         if self._chosen >= 0 and self.has_focus:
-            items.append([("Enter takes it", "dim")])
+            items.append([("Enter selects", "dim")])
         if not self.has_focus and not self.query_one(Input).has_focus:
             items.append([("Tab or F8 to answer", "dim")])
         return side_by_side(items, width, "   ")

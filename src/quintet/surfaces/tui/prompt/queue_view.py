@@ -11,8 +11,8 @@ from quintet.domain.journal.turn_state import TurnState
 from quintet.surfaces.tui.transcript.rows import clean, fitted
 
 MOST_ROWS = 4
-CHANGING = "Enter keeps the change · Ctrl+X drops it · Esc cancels"
-HELD = "held: /queued run starts them · Up changes or drops one"
+CHANGING = "Enter saves the change · Ctrl+X removes it · Esc cancels"
+HELD = "held: /queued run starts them · Up edits or removes one"
 
 
 class QueuedInput(Struct, frozen=True):

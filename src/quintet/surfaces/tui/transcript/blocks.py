@@ -194,7 +194,7 @@ class CallBlock(Block):
     def finish(self, status: CallStatus, content: str, summary: str, seconds: float, *, diff: bool) -> None:
         self.status, self.content, self._diff = status, content, diff
         took = f"{seconds:.1f} s" if seconds >= 0.1 else ""
-        unsaid = {CallStatus.OK: "", CallStatus.INTERRUPTED: "cut short"}  # the turn's end says interrupted
+        unsaid = {CallStatus.OK: "", CallStatus.INTERRUPTED: "stopped"}  # the turn's end says interrupted
         said = clean(summary) or unsaid.get(status, str(status))
         self._summary = ", ".join(filter(None, (said, took)))
         self.folded = not (diff and len(self._body()) <= MOST_DIFF)

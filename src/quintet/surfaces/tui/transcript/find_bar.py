@@ -34,7 +34,7 @@ class FindBar(Horizontal):
 
     def compose(self) -> ComposeResult:
         yield Static("find ", id="find-label")
-        yield Input(placeholder="words · Enter before, Down after, Esc closes", id="find", compact=True)
+        yield Input(placeholder="words · Enter previous, Down next, Esc closes", id="find", compact=True)
         yield Static("", id="found")
 
     def open(self) -> None:

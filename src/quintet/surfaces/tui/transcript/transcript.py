@@ -306,9 +306,9 @@ class Transcript:
 
     def _wait(self, signal: p.Countdown | p.Working) -> None:
         if isinstance(signal, p.Countdown):
-            line = Line(f"{visible(signal.why)}: again in {signal.seconds:.0f} s · esc gives up", "warning")
+            line = Line(f"{visible(signal.why)}: retrying in {signal.seconds:.0f} s · Esc stops", "warning")
         else:
-            line = Line(f"{how_far(signal)} · esc leaves it", "dim")
+            line = Line(f"{how_far(signal)} · Esc stops", "dim")
         if self._countdown is None:
             self._countdown = LinesBlock([line], "  ")
             self._add(self._countdown)
