@@ -115,7 +115,7 @@ def test_a_session_leaves_no_secret_behind_and_nothing_for_others_to_read(world:
         ran = await driver.command("/rewind 1")
         lacking = {one["path"]: one["reason"] for one in ran.data["rewind"]["lacking"]}
         assert set(lacking) == {".env", "prod.env", "secrets.yml", "sub/.npmrc", "tls/server.key"}
-        assert set(lacking.values()) == {"may contain secrets: not kept"}
+        assert set(lacking.values()) == {"may contain secrets: not saved"}
         await driver.command("/rewind 1 files")
         assert not (world / "made").exists() and (world / ".env").read_text() == f"SHOP_KEY={IN_FILE}\n"
         assert (world / "secrets.yml").exists()

@@ -281,7 +281,7 @@ def test_where_checkpoints_are_off_or_fail_nothing_is_deleted_without_approval(r
             raise OSError(28, "No space left on device")
 
         desk.store._take = failing  # type: ignore[method-assign]
-        assert "could not be kept" in await desk.call("rm -r y", ["y"])
+        assert "could not be saved" in await desk.call("rm -r y", ["y"])
         assert (repo / "y/z").exists()
 
     at_desk(repo, tmp_path, script)

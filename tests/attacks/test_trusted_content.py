@@ -242,7 +242,7 @@ def test_with_nobody_attached_it_is_not_loaded_and_that_is_said_everywhere(quint
     status = quintet.run("status", "--json").clean(0)
     assert status.json()["trust_changes"] == names
     assert "Not loaded: .quintet/settings.toml (new)" in status.err
-    assert "yes, but for 2 new or changed" in quintet.run("status").clean(0).out
+    assert "yes, except 2 new or changed" in quintet.run("status").clean(0).out
     check = quintet.run("trust", "--check").clean(1).out
     assert "+1 / 0" in check
     found = quintet.run("trust", "--check", "--json").clean(1).json()["changes"]

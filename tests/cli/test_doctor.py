@@ -50,7 +50,7 @@ def test_a_lease_whose_process_is_gone_is_let_go(quintet: Program) -> None:
     database.execute(f"UPDATE sessions SET owner = 'x', owner_pid = {GONE}, owner_started = '1', lease_until = 9e9")
     found = findings(quintet)["SESSION_LEASE_STALE"]
     assert (found["severity"], found["scope"], found["fixable"]) == ("warning", "session", True)
-    assert f"leased to process {GONE}, which is gone" in found["problem"]
+    assert f"leased to process {GONE}, which has ended" in found["problem"]
     fixed = quintet.run("doctor", "fix", "--json").json()["fixed"]
     assert fixed == [f"released session {found['subject']}"]
     assert findings(quintet) == {}

@@ -68,7 +68,7 @@ def test_the_log_tells_of_retries_and_errors_and_can_be_narrowed(quintet: Progra
     assert told("-n", "0") == told("--stage", "nowhere") == []
     assert told("--stage", "act", "-n", "2") == [ok, error]
     nowhere = quintet.run("logs", "--kind", "request", "--stage", "nowhere").clean(0).out
-    assert "no request at stage nowhere; there are some at act" in nowhere
+    assert "no request in stage nowhere; there are requests in act" in nowhere
     assert "LLM_AUTH_FAILED" in quintet.run("-p", "/logs", "--resume", second).clean(0).out
 
 
@@ -254,7 +254,7 @@ def test_what_a_report_shows_cannot_write_to_the_terminal(quintet: Program) -> N
 
 
 def test_a_project_without_sessions_has_no_log_no_cost_and_no_report(quintet: Program) -> None:
-    assert quintet.run("logs").clean(0).out == "nothing was done yet\n"
+    assert quintet.run("logs").clean(0).out == "nothing has happened yet\n"
     assert quintet.run("logs", "--json").clean(0).json() == []
     assert quintet.run("cost").clean(0).out == "no model request yet\n"
     assert quintet.run("cost", "--json").clean(0).json()["rows"] == []

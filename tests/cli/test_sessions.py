@@ -99,7 +99,7 @@ def test_a_look_into_the_project_hides_no_session_that_matters(quintet: Program,
     status = quintet.run("status", "--json").clean(0).json()
     assert (status["session"], status["live"], status["status"]) == (live, True, "waiting")
     assert "git push" in status["waiting"][0]
-    assert "waits for an answer" in quintet.run("tasks").clean(0).out
+    assert "needs an answer" in quintet.run("tasks").clean(0).out
     (asked,) = quintet.run("tasks", "--json").clean(0).json()["questions"]
     assert asked["session"] == live and "git push" in asked["text"]
     terminal.types("n")

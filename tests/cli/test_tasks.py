@@ -64,7 +64,7 @@ def test_tasks_are_added_listed_shown_and_moved(quintet: Program, pages: list[st
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("move", "task-001", "done"), 2, "task task-001 is todo and cannot become done: from here it can become"),
+        (("move", "task-001", "done"), 2, "task task-001 is todo and cannot become done: it can become"),
         (("move", "task-001", "doen"), 2, 'status "doen": not one of todo, running'),
         (("move", "task-01", "running"), 1, "there is no task task-01. Did you mean task-001?"),
         (("show", "task-01"), 1, "there is no task task-01. Did you mean task-001?"),
@@ -143,7 +143,10 @@ def test_a_headless_move_answers_and_another_process_sees_it(quintet: Program, p
 def test_a_field_that_is_nobodys_here_is_noted_kept_and_no_reason_to_refuse_the_page(quintet: Program) -> None:
     (quintet.root / "t.md").write_text("---\nid: t\ntitle: T\ncost_budget: 0.5\nownr: me\n---\nDo it.\n")
     done = quintet.run("tasks", "add", "t.md").clean(0)
-    assert done.out == "added t  T\n" and "t: ownr is not a field of a task; it is kept and has no effect." in done.err
+    assert (
+        done.out == "added t  T\n"
+        and "t: ownr is not a field of a task; it stays in the file and has no effect." in done.err
+    )
     shown = quintet.run("tasks", "show", "t").clean(0).out
     assert "of 0.5" in shown and "note          ownr is not a field" in shown
     assert "TASK_FIELD_UNKNOWN" in quintet.run("doctor").out

@@ -295,5 +295,5 @@ def test_an_id_of_another_input_is_refused(quintet: Program) -> None:
     quintet.run("-p", "! true", "--resume", session, "--input-id", "a").clean(0)
     refused = quintet.run("-p", "! false", "--resume", session, "--input-id", "a").clean(2)
     assert "the id a is that of another input" in refused.err
-    assert "no id of an input" in quintet.run("-p", "x", "--resume", session, "--input-id", "a b").clean(2).err
+    assert "is not a valid input id" in quintet.run("-p", "x", "--resume", session, "--input-id", "a b").clean(2).err
     assert "--input-id goes with" in quintet.run("-p", "x", "--input-id", "a").clean(2).err

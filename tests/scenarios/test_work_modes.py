@@ -108,7 +108,7 @@ def test_s3_go_deep_is_asked_when_review_lands_late(everywhere: Everywhere) -> N
         until="dials_turned",
     )
     for name in ("plain", "tui"):
-        assert ["Go deep?" in asked.text for asked in told[name].of(p.QuestionAsked)] == [True]
+        assert ["Switch to deep?" in asked.text for asked in told[name].of(p.QuestionAsked)] == [True]
 
 
 def test_s3_from_plan_to_build_smart_is_offered(everywhere: Everywhere) -> None:

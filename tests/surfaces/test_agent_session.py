@@ -113,7 +113,7 @@ def test_entering_an_unknown_agent_opens_no_session(quintet: Program) -> None:
 
 
 def test_headless_commands_on_agents_say_what_they_did(quintet: Program) -> None:
-    assert quintet.run("-p", "/agents crew").clean(0).out == "you are with Crew, The crew\n"
+    assert quintet.run("-p", "/agents crew").clean(0).out == "you are talking to Crew, The crew\n"
     assert quintet.run("-p", "goodbye", "--resume").clean(0).out == "crew is dismissed\n"
     refused = quintet.run("-p", "/resume run-none").clean(1)
     assert "there is no run run-none" in refused.err

@@ -83,7 +83,7 @@ def test_undo_shows_then_takes_back_one_turn_after_the_other_and_can_be_undone(q
     shown = says(quintet, "/undo")
     assert "new.txt" in shown and COUNT not in shown and "/undo yes does it" in shown
     assert (quintet.root / "new.txt").exists()
-    back = re.findall(r"/rewind (\d+) takes this back", says(quintet, "/undo yes"))[0]
+    back = re.findall(r"/rewind (\d+) undoes this", says(quintet, "/undo yes"))[0]
     assert not (quintet.root / "new.txt").exists()
     assert "def tokens" in (quintet.root / COUNT).read_text()
     says(quintet, "/undo yes")
@@ -115,7 +115,7 @@ def test_init_without_a_model_writes_what_the_files_say_through_the_gate(quintet
     for line in ("- test: `npm run test`", "- lint: `npm run lint`", "- build: `make build`", "- `tally/`", "Python"):
         assert line in page
     (quintet.root / "AGENTS.md").write_text("mine\n")
-    assert "already exists and stays as it is" in quintet.run("-p", "/init", *BUILD).clean(0).out
+    assert "already exists and was not changed" in quintet.run("-p", "/init", *BUILD).clean(0).out
     assert (quintet.root / "AGENTS.md").read_text() == "mine\n"
 
 

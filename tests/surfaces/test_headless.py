@@ -323,13 +323,13 @@ def test_a_second_process_turns_the_dial_of_a_live_session(quintet: Program) -> 
 
     done = quintet.run("-p", "/mode review", "--resume", session["session"][:-1]).clean(0)
     assert done.out.startswith("review │ assisted │ normal │ smart")
-    first.sees("review │ assisted │ normal │ smart", "chat → review, by user, now (/mode)", "Go deep?")
+    first.sees("review │ assisted │ normal │ smart", "chat → review, by user, now (/mode)", "Switch to deep?")
 
     status = quintet.run("status", "--json").clean(0).json()
     assert status["badge"] == "review │ assisted │ normal │ smart"
     assert status["axes"]["work_mode"] == "review"
     assert status["live"]
-    assert status["waiting"] == ["Review is best at model mode deep; this is smart. Go deep?"]
+    assert status["waiting"] == ["Review works best in model mode deep; this is smart. Switch to deep?"]
     assert len(quintet.sessions()) == 1
 
     first.types("d")

@@ -142,12 +142,12 @@ def test_review_asks_once_whether_to_go_deep_and_changes_nothing_unasked(
 ) -> None:
     terminal = quintet.plain()
     terminal.types("/mode review")
-    terminal.sees("review │ assisted │ normal │ smart", "Go deep?", "[d] go deep", "[g] stay at smart")
+    terminal.sees("review │ assisted │ normal │ smart", "Switch to deep?", "[d] switch to deep", "[g] stay at smart")
     terminal.types(typed)
     terminal.types("/status")
     terminal.sees(f"/repo   {badge}")
     terminal.types("/mode review")
-    assert "Go deep?" not in terminal.sees("unchanged", "› ")
+    assert "Switch to deep?" not in terminal.sees("unchanged", "› ")
 
 
 # ── Ctrl+C

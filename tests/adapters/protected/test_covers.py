@@ -83,7 +83,7 @@ def test_who_meets_a_closed_file_hears_why(bwrap: Inside, tracked: Path) -> None
     (tracked / "prod.env").write_text("TOKEN=canary\n")
     met, other = bwrap("cat prod.env"), bwrap("echo prod.env; cat /root/x; true")
     assert met.notes == (
-        "prod.env is closed to commands: it may contain secrets. If it holds none, say so in your settings: "
+        "prod.env is closed to commands: it may contain secrets. If it contains none, say so in your settings: "
         'not_secrets = ["prod.env"] under [protect]',
     )
     assert other.notes == ()

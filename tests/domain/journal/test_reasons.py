@@ -47,7 +47,7 @@ def test_refusals_are_read_as_they_are_written() -> None:
         ("found as a file without a row", TaskCause.FOUND_AS_FILE),
         ("not verified: nothing changed", TaskCause.NOT_VERIFIED),
         (reasons.not_verified("nothing changed"), TaskCause.NOT_VERIFIED),
-        ("verified; waits for approval", TaskCause.OTHER),
+        ("verified; needs approval", TaskCause.OTHER),
         ("added", TaskCause.OTHER),
     ],
 )

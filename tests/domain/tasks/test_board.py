@@ -44,7 +44,7 @@ UNDER_WAY = UnderWay(
 def test_s3_9_1_the_board_has_every_kind_of_background_work() -> None:
     view = board(UNDER_WAY, "q5-here", costs=(CostLine("session", 0.42, 5.0),), checkpoint="14:03")
     assert board_lines(view) == [
-        "?  Run: git push?     session q5-there waits for an answer",
+        "?  Run: git push?     session q5-there needs an answer",
         "▶  task-001 parse it  running · process 4711 · $0.25 of $1.00",
         "✗  task-003 ship it   blocked: which version? · retry 1 of 3",
         "   task-002 test it   after task-001",

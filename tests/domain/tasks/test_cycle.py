@@ -66,15 +66,15 @@ STEPS = [
     (
         planned(),
         Board(done=1, failed=1, given_up=("b",), total=2),
-        Stop("failed", "given up: b; `quintet tasks show b` says why", CyclePhase.FAILED),
+        Stop("failed", "failed: b; `quintet tasks show b` shows why", CyclePhase.FAILED),
     ),
     (planned(), Board(left=1, total=1, held=("b is blocked",)), Stop("blocked", "b is blocked")),
     (
         planned(),
         Board(left=1, total=2, failed=1, given_up=("a",), held=("b waits for a",)),
-        Stop("failed", "given up: a; `quintet tasks show a` says why; b waits for a"),
+        Stop("failed", "failed: a; `quintet tasks show a` shows why; b waits for a"),
     ),
-    (planned(), Board(left=1, total=1, running=("a",)), Stop("blocked", "at work in another process: a")),
+    (planned(), Board(left=1, total=1, running=("a",)), Stop("blocked", "running in another process: a")),
 ]
 
 

@@ -40,7 +40,7 @@ def test_a_rate_limit_is_waited_out_when_it_says_when_it_ends():
 
 def test_a_limit_that_ends_next_week_is_asked_about_sooner():
     assert retry_after(1, ExecutorFailure.RATE_LIMIT, 600_000, DEFAULT) == Again(
-        21_600, "its limit ends later than we wait"
+        21_600, "its limit ends too late to wait for"
     )
 
 

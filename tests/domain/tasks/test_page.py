@@ -77,7 +77,7 @@ def test_what_a_task_will_change_is_read_however_it_is_spelt(written: str, meant
         ("---\nid: ../up\ntitle: T\n---\n", ['line 2, id: "../up" is not an id']),
         ("---\nid: [a]\ntitle: T\n---\n", ["line 2, id: one value is expected, not a list"]),
         ("---\nid: t\ntitle: T\nid: u\n---\n", ["line 4, id: appears twice"]),
-        ("---\nid: t\ntitle: ''\n---\n", ["line 3, title: one line is expected"]),
+        ("---\nid: t\ntitle: ''\n---\n", ["line 3, title: expected one line that"]),
         ('---\nid: t\ntitle: "T\n---\n', ["line 3, title: a quote is not closed"]),
         ('---\nid: t\ntitle: "\\q"\n---\n', ["line 3, title: the text in quotes cannot be read"]),
         ("---\nid: t\ntitle: T\nrisk: hihg\n---\n", ['line 4, risk: "hihg" is not one of low, medium, high. Did you']),
@@ -92,9 +92,9 @@ def test_what_a_task_will_change_is_read_however_it_is_spelt(written: str, meant
             ['line 6, depends_on: "b c" is not the id of a task'],
         ),
         ("---\nid: t\ntitle: T\ndepends_on:\n  a\n---\n", ['line 5, depends_on: "a" is not an item']),
-        ("---\nid: t\ntitle: T\nverification: |\n  make\n---\n", ["line 4, verification: block text is not read here"]),
+        ("---\nid: t\ntitle: T\nverification: |\n  make\n---\n", ["line 4, verification: block text is not supported"]),
         ("---\nid: t\ntitle: T\n  and more\n---\n", ["line 4, title: does not belong to the line above"]),
-        ("---\nid: t\ntitle: T\nintent: a.py:9-3\n---\n", ['line 4, intent: "a.py:9-3": the lines count from 1']),
+        ("---\nid: t\ntitle: T\nintent: a.py:9-3\n---\n", ['line 4, intent: "a.py:9-3": line numbers start at 1']),
         ("---\nid: t\ntitle: T\nintent: ../a.py\n---\n", ['line 4, intent: "../a.py" is outside the project']),
         ("---\nid: t\ntitle: T\nintent: /etc/passwd\n---\n", ['line 4, intent: "/etc/passwd" is outside']),
         ("---\nid: t\ntitle: T\njust words\n---\n", ['line 4: "just words" is not a field']),
@@ -150,8 +150,8 @@ def test_a_field_that_is_nobodys_here_is_kept_as_it_stands_and_noted() -> None:
     assert text and flaws == []
     assert text.kept == ("depend_on: a  # of it", "labels:\n  - one\n  # two\n  - three")
     assert notes(text) == [
-        "depend_on is not a field of a task; it is kept and has no effect. Did you mean depends_on?",
-        "labels is not a field of a task; it is kept and has no effect.",
+        "depend_on is not a field of a task; it stays in the file and has no effect. Did you mean depends_on?",
+        "labels is not a field of a task; it stays in the file and has no effect.",
     ]
     assert all(field in write_page(text) for field in text.kept)
     assert write_page(TaskText("t", "T", cost_budget=0.5)) == "---\nid: t\ntitle: T\ncost_budget: 0.5\n---\n"

@@ -70,9 +70,9 @@ def test_every_task_can_still_come_to_an_end() -> None:
 
 
 def test_the_error_names_what_could_be_done_instead() -> None:
-    with pytest.raises(UsageError, match="from here it can become todo, failed, cancelled"):
+    with pytest.raises(UsageError, match="it can become todo, failed, cancelled"):
         check_move(task("t1", status=S.BLOCKED), S.DONE)
-    with pytest.raises(UsageError, match="that is final"):
+    with pytest.raises(UsageError, match="this status is final"):
         check_move(task("t1", status=S.DONE), S.TODO)
 
 
@@ -146,12 +146,12 @@ def test_a_task_waits_for_one_that_works_on_what_it_will_change(mine: Intent, th
 def test_circles_unknown_dependencies_and_ids_that_stand_twice_are_named() -> None:
     tasks = [task("b", "c"), task("a", "b"), task("c", "a", "gone"), task("me", "me"), task("a"), task("free")]
     assert dependency_problems(tasks) == [
-        DependencyProblem("duplicate", ("a",), "the id a appears twice; give one of them another"),
+        DependencyProblem("duplicate", ("a",), "the id a appears twice; change one of them"),
         DependencyProblem("unknown", ("c",), "c depends on gone, which does not exist"),
         DependencyProblem(
-            "cycle", ("a", "b", "c"), "these depend on each other: a → b → c → a; none of them can begin"
+            "cycle", ("a", "b", "c"), "these depend on each other: a → b → c → a; none of them can start"
         ),
-        DependencyProblem("cycle", ("me",), "these depend on each other: me → me; none of them can begin"),
+        DependencyProblem("cycle", ("me",), "these depend on each other: me → me; none of them can start"),
     ]
 
 

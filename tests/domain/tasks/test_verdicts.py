@@ -54,14 +54,14 @@ def test_s4_what_a_task_says_it_will_change_is_evidence(
     text = TaskText("a", "tidy up", intent=(Intent("src/one.py", 1, 9), Intent("docs")))
     found, why = verdict(said, text, shown)
     assert found is outcome
-    assert (outcome is N) == ("nothing of its intent is shown: src/one.py, docs did not change" in why)
+    assert (outcome is N) == ("nothing shows that its files were handled: src/one.py, docs did not change" in why)
     assert verdict(said, structs.replace(text, mutation=Mutation.NONE), shown)[0] is not F
 
 
 def test_a_file_that_is_not_there_is_said_to_be_missing() -> None:
     text = TaskText("a", "write one.txt and two.txt")
     shown = DoneEvidence(changed=("x",), missing=("two.txt",))
-    assert verdict(None, text, shown)[1].startswith("one.txt did not change, there is no two.txt; give it")
+    assert verdict(None, text, shown)[1].startswith("one.txt did not change, two.txt does not exist; give it")
 
 
 @pytest.mark.parametrize("shown", [DoneEvidence(), DoneEvidence(command=True, changed=("one.txt",), native=True)])

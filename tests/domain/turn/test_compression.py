@@ -1,4 +1,4 @@
-"""Compression: due by count or size, cut where no result loses its call, and the user's last words whole."""
+"""Compression: due by count or size, cut where no result loses its call, and the user's last message whole."""
 
 import json
 from typing import Any

@@ -80,7 +80,7 @@ def test_a_graph_is_followed_along_the_ways_that_are_chosen_with_each_steps_agen
     driver, model = run(repo, script, [finish(), finish("bad"), finish(), "it is mended"])
     assert steps(driver) == ["look", "choose", "mend"]
     assert told(model.requests[0])[-1] == f"Look at {repo}."
-    assert "Ways on: good; bad" in said_last(model.requests[1])
+    assert "Possible next steps: good; bad" in said_last(model.requests[1])
     personas = ["You are Mender" in request.messages[0].text for request in model.requests]
     assert personas == [False, False, True, False]
     assert driver.of(p.RunMoved)[-1].after is RunPhase.COMPLETED

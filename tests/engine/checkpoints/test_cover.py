@@ -226,7 +226,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("mkdir sub; ln -s tally sub/l", "sub/l/../x", "sub/l/../x is behind a link"),
     ("git init -q inner; echo x > inner/x", "inner", "inner/ is a repository of its own, which is not kept"),
     ("git init -q inner; echo x > inner/x", "inn*", "inner/ is a repository of its own, which is not kept"),
-    ("mkdir -p d; echo S=1 > d/.env", "d", "d/.env may hold secrets and is not kept"),
+    ("mkdir -p d; echo S=1 > d/.env", "d", "d/.env may contain secrets and is not saved"),
     ("mkdir -p .vscode; echo {} > .vscode/tasks.json", ".vscode", ".vscode/tasks.json is protected"),
     ("mkfifo pipe", "pipe", "pipe is not an ordinary file"),
     ("echo x > one; ln one two", "one", "one is a hard link to a file that has other names"),
@@ -281,7 +281,7 @@ def test_where_nothing_is_kept_nothing_is_covered(repo: Path, tmp_path: Path, mo
         assert "no space left" in await desk.keeper.cover("turn", "call", ["tally"])
         await desk.keeper.before("turn", [prepared("other")])
         monkeypatch.undo()
-        assert "could not be kept in this session" in await desk.keeper.cover("turn", "call", ["tally"])
+        assert "could not be saved in this session" in await desk.keeper.cover("turn", "call", ["tally"])
 
     at_desk(repo, tmp_path, failing)
 

@@ -55,7 +55,7 @@ def session(
 def test_s4_without_a_name_the_installed_ones_are_listed_and_the_one_in_use_is_marked(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         ran = await driver.command("/executor")
-        assert "executor codex, as the settings say" in ran.text and "▸  codex" in ran.text
+        assert "executor codex, from your settings" in ran.text and "▸  codex" in ran.text
         assert ran.data == {"executor": "codex", "installed": ["native", "codex", "claude", "gemini"]}
         await driver.command("/executor claude")
         ran = await driver.command("/executor")

@@ -32,7 +32,7 @@ def test_s3_9_1_a_background_shell_is_listed_looked_at_and_ended(repo: Path) -> 
         assert driver.session.shells() == []
         assert "shell dev" not in (await driver.command("/tasks")).text
         assert under_way(locate(str(repo))).shells == ()
-        assert "none is running here" in (await driver.command("/tasks end dev")).text
+        assert "none is running" in (await driver.command("/tasks end dev")).text
 
     driver = drive(repo, script, ScriptedModel([[WRITTEN], [STARTED], "it serves"]))
     assert [event.code for event in driver.of(p.Noticed) if "dev" in event.text] == ["SHELL_ENDED"]
@@ -45,7 +45,7 @@ def test_s3_9_1_another_session_that_waits_is_listed(repo: Path) -> None:
         waiting = driver.session.id
         async with open_session(str(repo), model=ScriptedModel([])) as other:
             told = (await Driver(other).command("/tasks")).text
-        assert f"session {waiting} waits for an answer" in told
+        assert f"session {waiting} needs an answer" in told
         assert any("waiting in another process" in line and waiting in line for line in told.splitlines())
 
     drive(repo, waits, ScriptedModel([[call("bash", command="git push origin main")], "ok"]), person=True)

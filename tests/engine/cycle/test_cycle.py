@@ -182,7 +182,7 @@ def test_s3_3_2_a_plan_waits_and_its_acceptance_chooses_profile_and_who_advances
         assert (end.status, driver.axes.work_mode) == ("waiting", WorkMode.PLAN)
         asked = await driver.until_type(p.QuestionAsked)
         assert [choice.key for choice in asked.choices] == ["a", "t", "u", "s", "n"]
-        assert asked.choices[0].label == "autonomous at normal (as now)"
+        assert asked.choices[0].label == "autonomous, profile normal (as now)"
         await driver.session.submit(p.Answer(question=asked.question, choice="n"))
         await driver.until_type(p.QuestionAnswered)
         assert todo(repo) == []
@@ -620,7 +620,7 @@ def test_a_task_that_another_process_works_at_is_left_to_it(repo: Path) -> None:
         async with keeping(repo) as other:
             await other.claim("one", "another/owner")
             end = await stretch(driver, "/implement")
-            assert (end.status, end.reason) == ("blocked", "at work in another process: one")
+            assert (end.status, end.reason) == ("blocked", "running in another process: one")
             await other.let_go("one", "another/owner")
         assert (await stretch(driver, "/resume")).status == "done"
 
@@ -642,7 +642,7 @@ def test_s4_reset_clears_the_draft_and_puts_done_tasks_away_once_it_is_confirmed
         await stretch(driver, TWO)
         (repo / ".quintet/task.md").write_text("what I want next")
         asked = await driver.command("/reset")
-        assert asked.text == "this would clear task.md, archive 2 done tasks; /reset yes does it"
+        assert asked.text == "this would clear task.md, archive 2 done tasks; to do it: /reset yes"
         assert (repo / ".quintet/task.md").exists() and len(todo(repo)) == 2
         done = await driver.command("/reset yes")
         assert done.text.splitlines()[-1] == "cleared task.md" and "archived task-001" in done.text
@@ -707,7 +707,7 @@ def test_a_unit_that_was_cut_short_while_it_published_waits_for_a_person(repo: P
         assert (await until_stopped(driver)).status == "interrupted"
         assert statuses(repo) == {"a": "blocked"}
         end = await stretch(driver, "/resume")
-        assert (end.status, end.reason) == ("blocked", "a is blocked; /tasks move a todo lets it begin")
+        assert (end.status, end.reason) == ("blocked", "a is blocked; use /tasks move a todo to allow it to start")
         assert units(driver) == [("a", 1)]
 
     with server:

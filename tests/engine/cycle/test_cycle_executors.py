@@ -126,7 +126,7 @@ def test_what_ai_clis_did_is_in_the_log_and_in_the_costs(repo: Path) -> None:
     costs = {line.split()[0]: line.split()[1:] for line in said[0].splitlines()}
     assert costs["execute"] == ["2", "1", "100", "0", "20", "0.2500"]
     assert costs["verify"] == ["1", "0", "7", "0", "3", "0.0000"]
-    assert "gemini does not say what it costs: 1 start of it counts as 0." in said[0]
+    assert "gemini does not report its cost: 1 start of it counts as 0." in said[0]
     assert ["execute", "codex"] == next(line for line in said[1].splitlines() if "unreachable" in line).split()[2:4]
 
 
@@ -273,7 +273,7 @@ def test_s4_the_wait_can_be_skipped_and_a_hanging_start_is_cancelled(repo: Path)
         await driver.until(lambda e: isinstance(e, p.ExecutorEnded))
         assert (await driver.command("/retry")).ok
         await driver.until(lambda e: isinstance(e, p.ExecutorSaid))
-        assert (await driver.command("/retry")).text == "nothing waits to be tried again"
+        assert (await driver.command("/retry")).text == "there is nothing to retry"
         await driver.session.submit(p.Interrupt())
         end = await until_stopped(driver)
         assert (end.status, statuses(repo)) == ("interrupted", {"a": "todo"})

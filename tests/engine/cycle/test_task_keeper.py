@@ -58,7 +58,7 @@ def test_s3_9_2_every_move_is_a_transition_row(repo: Path) -> None:
         await keeper.claim("t1", "me")
         for status in (S.RUNNING, S.VERIFYING, S.DONE):
             await keeper.move("t1", status, f"to {status}", owner="me", scope="now")
-        with pytest.raises(UsageError, match="that is final"):
+        with pytest.raises(UsageError, match="this status is final"):
             await keeper.move("t1", S.TODO, "again")
         moves = [(m.before, m.after, m.reason, m.scope) for m in keeper.store.moves("t1")]
         assert moves == [
@@ -441,7 +441,7 @@ def test_only_the_one_who_claimed_a_task_moves_it(repo: Path) -> None:
         async with keeping(repo) as one, keeping(repo) as two:
             await one.add([page("t1")], Axes())
             claim = await one.claim("t1", "one")
-            with pytest.raises(TaskTaken, match="worked at by another process"):
+            with pytest.raises(TaskTaken, match="another process is working on task"):
                 await two.claim("t1", "two")
             with pytest.raises(TaskTaken, match=f"in process {os.getpid()}"):
                 await two.move("t1", S.RUNNING, "")

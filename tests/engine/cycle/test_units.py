@@ -74,7 +74,7 @@ SAID = [
     "Task b",
     "Write b.txt.",
     "Verified by this command, which must pass: test -e b.txt",
-    "Files it is about: b.txt, src/x.py:1-9",
+    "Its files: b.txt, src/x.py:1-9",
     "Risk: medium.",
     "Completed before:\n\n- a.md:\nWrite a.txt.",
 ]
@@ -154,7 +154,7 @@ def test_s4_what_the_offline_rules_wrote_is_not_done_where_it_is_not_what_the_ta
     add(repo, "a", "intent: [src/never.py]", body='create the file A.md with "a"\n')
     _, end = built(repo)
     assert end.status == "blocked" and statuses(repo) == {"a": "reviewing"}
-    assert "nothing of its intent is shown: there is no src/never.py" in end.reason
+    assert "nothing shows that its files were handled: src/never.py does not exist" in end.reason
 
 
 # ── what the fields hold a unit to
@@ -172,7 +172,7 @@ def test_s3_a_task_that_changes_nothing_cannot_write(repo: Path) -> None:
     first = next(e for e in driver.of(p.CallDecided) if e.tool == "Write")
     assert (first.verdict, first.reason) == (
         "deny",
-        "task a changes nothing (mutation: none), which does not allow this: edit",
+        "task a changes nothing (mutation: none), which does not allow changing files",
     )
     assert all(e.grant is None or e.grant.write_roots == () for e in driver.of(p.CallDecided))
 
@@ -183,9 +183,9 @@ def test_s3_4_a_refusal_costs_the_offline_rules_no_retry_and_is_what_the_task_wa
     assert (end.status, end.units) == ("blocked", 1)
     assert statuses(repo) == {"a": "blocked"}
     assert [e.answer for e in driver.of(p.TurnFinished)] == [
-        "Nothing added: not run: task a changes nothing (mutation: none), which does not allow this: edit"
+        "Nothing added: not run: task a changes nothing (mutation: none), which does not allow changing files"
     ]
-    assert "task a changes nothing (mutation: none), which does not allow this: edit" in moves(repo, "a")[-1].reason
+    assert "task a changes nothing (mutation: none), which does not allow changing files" in moves(repo, "a")[-1].reason
     assert "Findings" not in (repo / ".quintet/todo/a.md").read_text()
 
 
@@ -205,7 +205,7 @@ def test_s3_nor_can_an_ai_cli_that_does_it(repo: Path) -> None:
 def test_s3_a_risky_task_asks_before_it_starts(repo: Path) -> None:
     add(repo, "a", "risk: high", body='create the file a.txt with "a"\n')
     _, end = built(repo)
-    assert end.status == "blocked" and "needs your approval before it begins (risk: high)" in end.reason
+    assert end.status == "blocked" and "needs your approval before it starts (risk: high)" in end.reason
     assert statuses(repo) == {"a": "todo"} and not (repo / "a.txt").exists()
 
     async def script(driver: Driver) -> None:

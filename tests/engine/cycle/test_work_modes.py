@@ -167,7 +167,7 @@ def test_repair_by_the_offline_rules_says_what_they_cannot_mend(repo: Path) -> N
     async def script(driver: Driver) -> None:
         end = await driver.turn("/repair")
         assert end.status == "blocked" and "TASK_MALFORMED" in end.reason
-        assert end.reason.startswith("the offline rules can fix no more than this. The doctor finds 1 thing wrong:")
+        assert end.reason.startswith("the offline rules cannot fix more. The doctor finds 1 problem:")
         assert ".. " not in end.reason
 
     drive(repo, script, rules(), axes=ASSISTED)
@@ -286,8 +286,8 @@ def test_s3_3_2_accepting_a_plan_offers_model_mode_smart(repo: Path, choice: str
         await driver.session.say(f"/plan {TWO}")
         asked = await driver.until_type(p.QuestionAsked)
         shown = {one.key: one.label for one in asked.choices}
-        assert shown["a"] == "autonomous at normal (as now), model mode smart"
-        assert shown["k"] == "autonomous at normal (as now), model mode deep as now"
+        assert shown["a"] == "autonomous, profile normal (as now), model mode smart"
+        assert shown["k"] == "autonomous, profile normal (as now), model mode deep (as now)"
         await driver.session.submit(p.Answer(question=asked.question, choice=choice))
         await until_stopped(driver)
         assert str(driver.axes.model_mode) == after

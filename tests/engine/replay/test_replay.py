@@ -264,7 +264,9 @@ def test_a_recording_cut_short_by_a_crash_is_equal_as_far_as_it_goes_and_says_so
         path.write_bytes(data[:end])
         outcome = replay(loaded(path))
         assert outcome.equal and not outcome.complete and outcome.left > 0, lines(outcome)
-        assert lines(outcome)[1].startswith(f"the recording ends early, {outcome.left} events before the journal")
+        assert lines(outcome)[1].startswith(
+            f"the recording ends early, {outcome.left} events before the end of the journal"
+        )
 
 
 def test_the_next_owner_goes_on_behind_what_a_crash_left(repo: Path, tmp_path: Path) -> None:

@@ -330,8 +330,8 @@ def test_context_shows_what_fills_the_window(repo: Path) -> None:
         )
         assert len({line.rindex("%") for line in told[1:-2]}) == 1 and len(told) == len(parts) + 3
         assert told[-2:] == [
-            f"compacted from {data['compacted_from']} on (compression.share = 0.75 of 32000)",
-            "as the provider counted the last request",
+            f"compacted when it reaches {data['compacted_from']} (compression.share = 0.75 of 32000)",
+            "counted by the provider for the last request",
         ]
         assert abs(data["compacted_from"] - 0.75 * WINDOW) < 10
 
@@ -341,7 +341,7 @@ def test_context_shows_what_fills_the_window(repo: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({}, "the window of builtin is not known: 128000 tokens are assumed"),
+        ({}, "the context window of builtin is not known: 128000 tokens are assumed"),
         ({"compression.max_tokens": 500}, "(compression.max_tokens = 500)"),
         ({"compression.max_tokens": 0}, "not compacted by size"),
     ],

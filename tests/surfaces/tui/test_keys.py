@@ -146,7 +146,7 @@ def test_the_palette_does_what_a_key_does_sends_a_command_or_begins_it(repo: Pat
         await person.wait(lambda: person.axes.run_control is RunControl.MANUAL, "the dial")
         await picks(person, "theme light")
         await person.wait(lambda: person.ui.theme == "light", "the theme")
-        await picks(person, "turn a dial at a chosen moment")
+        await picks(person, "change a dial at a chosen time")
         await person.wait(lambda: person.ui.typed == "/steer ", "the beginning of the command")
 
     watch(repo, script)

@@ -246,7 +246,7 @@ class Surveyor:
         if not stat.S_ISREG(info.st_mode):
             raise NotCovered(path, "is not an ordinary file")
         if self._protection.is_secret(path):
-            raise NotCovered(path, "may hold secrets and is not kept")
+            raise NotCovered(path, "may contain secrets and is not saved")
         if is_write_protected(path) or self._protection.asks(path):
             raise NotCovered(path, "is protected")
         if info.st_size > LARGEST_FILE:

@@ -22,7 +22,7 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.git.protected_entries import blob_of
 
 _REFUSED = ("ermission denied", "EACCES", "Errno 13")
-_ADVICE = 'If it holds none, say so in your settings: not_secrets = ["%s"] under [protect]'
+_ADVICE = 'If it contains none, say so in your settings: not_secrets = ["%s"] under [protect]'
 MOST_BYTES = 1_000_000  # a larger one is closed without being compared
 Cover = tuple[str, str, str]  # how, the absolute path, the file's device and number
 _COULD = {COVER: "read", EMPTY: "read", READ_ONLY: "change"}
@@ -40,7 +40,7 @@ def closed_files_met(closed: Sequence[str], output: str) -> list[str]:
     if not any(word in output for word in _REFUSED):
         return []
     met = [name for name in closed if name in output]
-    return [f"{name} is closed to commands: it may hold secrets. {_ADVICE % name}" for name in met[:3]]
+    return [f"{name} is closed to commands: it may contain secrets. {_ADVICE % name}" for name in met[:3]]
 
 
 class SecretCovers:

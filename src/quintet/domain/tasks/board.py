@@ -172,7 +172,7 @@ def entries(under_way: UnderWay, own: str = "", of_features: Sequence[BoardEntry
     rows += [_task(task, under_way, waiting.get(task.id, ())) for task in shown if id(task) not in hidden]
     if hidden:
         rows.append(
-            BoardEntry(BoardKind.TASK, "", " ", f"… {len(hidden)} more that are over", "/tasks done failed", "dim")
+            BoardEntry(BoardKind.TASK, "", " ", f"… {len(hidden)} more that are finished", "/tasks done failed", "dim")
         )
     rows += [_shell(shell, own) for shell in under_way.shells]
     rows += of_features
@@ -184,8 +184,8 @@ def entries(under_way: UnderWay, own: str = "", of_features: Sequence[BoardEntry
 def _question(asked: OpenQuestion, own: str) -> BoardEntry:
     text = asked.text.partition("\n")[0]
     if asked.session == own:
-        return BoardEntry(BoardKind.QUESTION, asked.question, "?", text, "waits for your answer", "warning")
-    about = f"session {asked.session} waits for an answer"
+        return BoardEntry(BoardKind.QUESTION, asked.question, "?", text, "needs your answer", "warning")
+    about = f"session {asked.session} needs an answer"
     return BoardEntry(BoardKind.SESSION, asked.session, "?", text, about, "warning")
 
 

@@ -6,8 +6,8 @@ from quintet.domain.tasks.task import Mutation, Risk, TaskText
 
 NOTHING_YET = "nothing yet"
 _CHANGES = {
-    Mutation.NONE: "Changes: nothing. It only looks; no file is written.",
-    Mutation.OUTSIDE: "Changes: things outside the project, too.",
+    Mutation.NONE: "Changes: nothing. This task only reads; no file is written.",
+    Mutation.OUTSIDE: "Changes: also things outside the project.",
 }
 
 
@@ -18,7 +18,7 @@ def brief(text: TaskText, body: str) -> str:
     intent = ", ".join(str(one) for one in text.intent)
     fields = (
         f"Verified by this command, which must pass: {text.verification}" if text.verification else "",
-        f"Files it is about: {intent}" if intent else "",
+        f"Its files: {intent}" if intent else "",
         _CHANGES.get(text.mutation, ""),
         f"Risk: {text.risk}." if text.risk is not Risk.LOW else "",
     )

@@ -21,11 +21,11 @@ from quintet.domain.turn.messages import EndStatus
 MOST_NAMED = 5
 WAITS = "the plan needs your approval: /accept"
 NEEDS_FLAG = (
-    "nothing is built at profile restricted; /accept --permission-profile normal builds it, "
-    "or from a shell quintet flow --resume --permission-profile normal"
+    "profile restricted builds nothing; use /accept --permission-profile normal, or in a shell "
+    "quintet flow --resume --permission-profile normal"
 )
-NEEDS_PROFILE = "nothing is built at profile restricted; turn it to normal or above, and /resume"
-ONE_UNIT = "one unit is done; /next does another, /autonomous and /resume continue"
+NEEDS_PROFILE = "profile restricted builds nothing; change it to normal or above, then /resume"
+ONE_UNIT = "one task is done; /next does another, /autonomous and /resume continue"
 ONE_TURN = "one step is done; /resume does the next"
 
 
@@ -122,7 +122,7 @@ def _is_held(task: Task, waiting: dict[str, tuple[str, ...]]) -> bool:
 
 def _held(task: Task, waiting: dict[str, tuple[str, ...]]) -> str:
     if task.status in (TaskStatus.BLOCKED, TaskStatus.PAUSED):
-        return f"{task.id} is {task.status}; /tasks move {task.id} todo lets it begin"
+        return f"{task.id} is {task.status}; use /tasks move {task.id} todo to allow it to start"
     return f"{task.id} waits for {', '.join(waiting[task.id])}"
 
 
@@ -187,13 +187,13 @@ def _acceptance(accepted: bool, profile: PermissionProfile) -> Step:
 
 def _end(found: Board) -> Stop:
     if found.running:
-        return Stop(EndStatus.BLOCKED, f"at work in another process: {', '.join(found.running)}")
+        return Stop(EndStatus.BLOCKED, f"running in another process: {', '.join(found.running)}")
     given_up = ""
     if found.given_up:
-        given_up = f"given up: {', '.join(found.given_up)}; `quintet tasks show {found.given_up[0]}` says why"
+        given_up = f"failed: {', '.join(found.given_up)}; `quintet tasks show {found.given_up[0]}` shows why"
     if found.left:
         status = EndStatus.FAILED if found.failed else EndStatus.BLOCKED
-        return Stop(status, "; ".join(filter(None, (given_up, *found.held))) or f"{found.left} tasks cannot begin")
+        return Stop(status, "; ".join(filter(None, (given_up, *found.held))) or f"{found.left} tasks cannot start")
     if found.failed:
         return Stop(EndStatus.FAILED, given_up, CyclePhase.FAILED)
     if not found.total:

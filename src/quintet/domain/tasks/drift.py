@@ -29,9 +29,9 @@ class DriftKind(StrEnum):
 
 
 _FIXES = {
-    DriftKind.FILE_WITHOUT_ROW: "take it up as the task it describes, with the status of its folder",
-    DriftKind.ROW_WITHOUT_FILE: "write the file again, as it was last read",
-    DriftKind.WRONG_FOLDER: "move the file to where its task's status says",
+    DriftKind.FILE_WITHOUT_ROW: "add it as the task it describes, with the status of its folder",
+    DriftKind.ROW_WITHOUT_FILE: "write the file again, as Quintet last read it",
+    DriftKind.WRONG_FOLDER: "move the file to the folder for its task's status",
     DriftKind.EDITED_ID: "write the task's id into its file again",
     DriftKind.SECOND_FILE: "",  # which of the two is meant, only a person knows
 }
@@ -90,7 +90,7 @@ def scan(rows: Sequence[Task], files: Iterable[FoundFile], read: Callable[[str],
         if text is not None:
             found.drifts.append(_stray(text, path, missing, known))
     for row in missing.values():
-        problem = f"{row.path}, the file of task {row.id}, is gone"
+        problem = f"{row.path}, the file of task {row.id}, no longer exists"
         found.drifts.append(Drift(DriftKind.ROW_WITHOUT_FILE, row.id, row.path, problem))
     return found
 
@@ -100,7 +100,7 @@ def _read_again(row: Task, file: FoundFile, read: Callable[[str], str], found: S
     if text is None:
         return row
     if text.id != row.id:
-        problem = f"{file.path} is the file of task {row.id} and now calls itself {text.id}"
+        problem = f"{file.path} is the file of task {row.id}, but now has the id {text.id}"
         found.drifts.append(Drift(DriftKind.EDITED_ID, row.id, file.path, problem, text))
         return row
     edited = structs.replace(row, text=text, stamp=file.stamp)
@@ -110,13 +110,13 @@ def _read_again(row: Task, file: FoundFile, read: Callable[[str], str], found: S
 
 def _stray(text: TaskText, path: str, missing: dict[str, Task], known: dict[str, Task]) -> Drift:
     if row := missing.pop(text.id, None):
-        problem = f"task {text.id} is {row.status}, and its file is {path} instead of {row.path}"
+        problem = f"task {text.id} is {row.status}, but its file is {path} instead of {row.path}"
         return Drift(DriftKind.WRONG_FOLDER, text.id, path, problem, text)
     if (row := known.get(text.id)) and row.path.startswith("/") and row.text == text:
-        problem = f"task {text.id} is {row.status} and archived, and its file is still {path}"
+        problem = f"task {text.id} is {row.status} and archived, but its file is still {path}"
         return Drift(DriftKind.WRONG_FOLDER, text.id, path, problem, text)
     if row:
-        problem = f"{path} calls itself {text.id}, and that task has another file; give it another id, or delete it"
+        problem = f"{path} has the id {text.id}, but that task has another file; give it another id, or delete it"
         return Drift(DriftKind.SECOND_FILE, text.id, path, problem, text)
     known[text.id] = Task(text)  # a second one that says the same is that: a second one
     problem = f"{path} describes a task {text.id} that was not added"

@@ -182,7 +182,7 @@ def retry_after(attempts: int, failure: ExecutorFailure, resets_in: float, setti
     if seconds is None:
         return GiveUp(f"{attempts} of {settings.max_attempts} attempts failed (retry.max_attempts)")
     if told is not None:
-        return Again(seconds, "until its limit ends" if seconds >= told else "its limit ends later than we wait")
+        return Again(seconds, "until its limit ends" if seconds >= told else "its limit ends too late to wait for")
     return Again(seconds, f"attempt {attempts} of {settings.max_attempts} failed")
 
 

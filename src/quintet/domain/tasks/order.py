@@ -94,7 +94,7 @@ def dependency_problems(tasks: Sequence[Task]) -> list[DependencyProblem]:
     for task in tasks:
         if task.id in seen:
             found.append(
-                DependencyProblem("duplicate", (task.id,), f"the id {task.id} appears twice; give one of them another")
+                DependencyProblem("duplicate", (task.id,), f"the id {task.id} appears twice; change one of them")
             )
         seen.setdefault(task.id, task)
     found += [
@@ -105,7 +105,7 @@ def dependency_problems(tasks: Sequence[Task]) -> list[DependencyProblem]:
     ]
     for circle in _circles(seen):
         way = " → ".join((*circle, circle[0]))
-        found.append(DependencyProblem("cycle", circle, f"these depend on each other: {way}; none of them can begin"))
+        found.append(DependencyProblem("cycle", circle, f"these depend on each other: {way}; none of them can start"))
     return found
 
 
@@ -136,7 +136,7 @@ def _way_back(tasks: dict[str, Task], group: set[str], first: str) -> tuple[str,
                     came_from[needed] = name
                     outer.append(needed)
         ring = outer
-    raise AssertionError(f"{first} is in no circle")
+    raise AssertionError(f"{first} is not in a circle")
 
 
 def _groups(tasks: dict[str, Task]) -> Iterable[set[str]]:

@@ -73,7 +73,7 @@ def read_page(page: str) -> tuple[TaskText | None, list[Flaw]]:
     for number, line, below in _entries([line.rstrip() for line in lines[1:end]]):
         match = _KEY.match(line)
         if match is None:
-            flaws.append(Flaw(number, "", f'"{line.strip()[:40]}" is not a field; one looks like `title: Do this`'))
+            flaws.append(Flaw(number, "", f'"{line.strip()[:40]}" is not a field; a field looks like `title: Do this`'))
             continue
         name = match[1]
         if name not in _READERS:
@@ -113,7 +113,7 @@ def _written(value: Any) -> str:
 def notes(text: TaskText) -> list[str]:
     """What of a page is not understood here, and kept."""
     names = [field.partition(":")[0].rstrip() for field in text.kept]
-    about = "is not a field of a task; it is kept and has no effect."
+    about = "is not a field of a task; it stays in the file and has no effect."
     return [f"{name} {about}{did_you_mean(name, _READERS)}" for name in names]
 
 
@@ -169,7 +169,7 @@ def _entries(lines: list[str]) -> Iterator[tuple[int, str, list[tuple[int, str]]
 def _value(number: int, rest: str, below: list[tuple[int, str]]) -> _Value:
     rest = rest.strip()
     if rest[:1] in ("|", ">"):
-        raise _Wrong(number, "block text is not read here; write it on one line, in quotes")
+        raise _Wrong(number, "block text is not supported; write it on one line, in quotes")
     if rest.startswith("["):
         return _Value(number, tuple((number, word) for word in _flow(number, rest)), True)
     if rest and not rest.startswith("#"):
@@ -193,7 +193,7 @@ def _items(below: list[tuple[int, str]]) -> list[tuple[int, str]]:
         elif items and (pair := _KEY.match(line)) and pair[1] == "lines" and (lines := re.findall(r"\d+", line)):
             items[-1] = (items[-1][0], f"{items[-1][1]}:{'-'.join(lines)}")
         else:
-            raise _Wrong(number, f'"{line[:40]}" is not an item; one begins with "- "')
+            raise _Wrong(number, f'"{line[:40]}" is not an item; an item begins with "- "')
     return items
 
 
@@ -257,14 +257,16 @@ def _one(value: _Value) -> str:
 def _id(value: _Value) -> str:
     id = _one(value)
     if not ID_FORM.fullmatch(id):
-        raise _Wrong(value.line, f'"{id}" is not an id: letters, digits, ".", "_" and "-", at most 80, a letter first')
+        raise _Wrong(
+            value.line, f'"{id}" is not an id: use letters, digits, ".", "_" and "-", at most 80, a letter first'
+        )
     return id
 
 
 def _title(value: _Value) -> str:
     title = _one(value)
     if not title.strip() or "\n" in title:
-        raise _Wrong(value.line, "one line is expected that says what is to be done")
+        raise _Wrong(value.line, "expected one line that says what to do")
     return title
 
 
@@ -289,7 +291,7 @@ def _amount(value: _Value) -> float:
     except ValueError:
         amount = -1.0
     if not 0 < amount < float("inf"):
-        raise _Wrong(value.line, f'"{word}" is not an amount of money: a number above 0 is expected, such as 0.50')
+        raise _Wrong(value.line, f'"{word}" is not an amount of money: expected a number above 0, for example 0.50')
     return amount
 
 
@@ -311,7 +313,7 @@ def _intent(line: int, word: str) -> Intent:
         path, first = match[1], int(match[2] or match[4])
         last = int(match[3] or match[5] or first)
     if match and not 0 < first <= last:
-        raise _Wrong(line, f'"{word}": the lines count from 1, the first before the last')
+        raise _Wrong(line, f'"{word}": line numbers start at 1, and the first must not be after the last')
     if path.startswith(("/", "~")) or ".." in path.split("/"):
         raise _Wrong(line, f'"{path}" is outside the project; write it relative to the project\'s root')
     return Intent(path.removeprefix("./"), first, last)

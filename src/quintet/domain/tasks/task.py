@@ -207,7 +207,7 @@ def check_move(task: Task, after: TaskStatus) -> None:
     """A move that is not legal is an error that names those that are."""
     if after not in LEGAL_MOVES[task.status]:
         legal = ", ".join(status for status in TaskStatus if status in LEGAL_MOVES[task.status])
-        from_here = f"from here it can become {legal}" if legal else "that is final"
+        from_here = f"it can become {legal}" if legal else "this status is final"
         raise UsageError(f"task {task.id} is {task.status} and cannot become {after}: {from_here}")
 
 

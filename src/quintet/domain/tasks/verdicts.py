@@ -19,7 +19,7 @@ from quintet.domain.tasks.task import Mutation, TaskText
 
 MOST_NAMED = 3
 NO_VERDICT = "the verifier did not say whether it is done"
-HOW_TO = "give it a `verification` command, or choose a model or a --verifier that looks"
+HOW_TO = "give it a `verification` command, or choose a model or a --verifier that checks the work"
 # A path, or a name with an ending: a.txt, src/x, docs/a.md; no address and no version.
 _FILES = regex(r"(?<![\w./:@-])((?:\./)?(?:\.?[\w-][\w.-]*/)*\.?[\w-][\w-]*(?:\.[\w-]+)*\.[A-Za-z]\w{0,9})(?![\w/:@-])")
 
@@ -51,13 +51,13 @@ def verdict(said: bool | None, text: TaskText, shown: DoneEvidence) -> tuple[Ver
     if shown.command or (said and shown.looked):
         return VerifyOutcome.VERIFIED, ""
     if untouched := _untouched(text, shown):
-        return VerifyOutcome.NOT_VERIFIED, f"nothing of its intent is shown: {untouched}; {HOW_TO}"
+        return VerifyOutcome.NOT_VERIFIED, f"nothing shows that its files were handled: {untouched}; {HOW_TO}"
     if shown.by_rules or (said and (shown.native or shown.changed)):
         return VerifyOutcome.VERIFIED, ""
     if said:
         return (
             VerifyOutcome.NOT_VERIFIED,
-            f"nothing changed, no command ran, and the verifier looked at nothing; {HOW_TO}",
+            f"nothing changed, no command ran, and the verifier read nothing; {HOW_TO}",
         )
     return _by_files(text, shown)
 
@@ -82,9 +82,9 @@ def _untouched(text: TaskText, shown: DoneEvidence) -> str:
 def _by_files(text: TaskText, shown: DoneEvidence) -> tuple[VerifyOutcome, str]:
     named, changed = files_named(text), shown.changed
     if not changed:
-        return VerifyOutcome.NOT_VERIFIED, f"nothing changed, and it has no command that shows it; {HOW_TO}"
+        return VerifyOutcome.NOT_VERIFIED, f"nothing changed, and it has no verification command; {HOW_TO}"
     if not named:
-        return VerifyOutcome.NOT_VERIFIED, f"it names no file and has no command that shows it; {HOW_TO}"
+        return VerifyOutcome.NOT_VERIFIED, f"it names no file and has no verification command; {HOW_TO}"
     if unmoved := [name for name in named if not _is_among(name, changed)]:
         return VerifyOutcome.NOT_VERIFIED, f"{_as_they_are(unmoved, shown)}; {HOW_TO}"
     return VerifyOutcome.VERIFIED, ""
@@ -95,7 +95,7 @@ def _as_they_are(paths: list[str], shown: DoneEvidence) -> str:
     gone = [path for path in paths if path in shown.missing][:MOST_NAMED]
     same = [path for path in paths if path not in shown.missing][:MOST_NAMED]
     said = [f"{', '.join(same)} did not change"] if same else []
-    return ", ".join([*said, *([f"there is no {', '.join(gone)}"] if gone else [])])
+    return ", ".join([*said, *([f"{', '.join(gone)} does not exist"] if gone else [])])
 
 
 def files_named(text: TaskText) -> list[str]:

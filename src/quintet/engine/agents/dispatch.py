@@ -108,14 +108,14 @@ class Dispatcher:
 
     def _dismiss(self) -> Dispatched:
         events = agent_commands.leave_agent(self._core, self._state, self._agent)
-        return Dispatched(_event("AGENT_DISMISSED"), text=f"{self._agent.id} is dismissed", events=events)
+        return Dispatched(_event("AGENT_DISMISSED"), text=f"{self._agent.id} was dismissed", events=events)
 
     def _put(self, after: RunPhase) -> Dispatched:
         """The active run paused or stopped, between its turns."""
         run = self._state.runs.known.get(self._state.runs.active)
         if run is None:
             raise RunFailed(RunErrorCode.PRECONDITION, "no run is active")
-        events = runs.move(self._core, run, after, "asked for")
+        events = runs.move(self._core, run, after, "on request")
         return Dispatched(
             _event("RUN_MOVED", run=run.run_id, phase=after), text=f"run {run.run_id} {after}", events=events
         )
@@ -127,7 +127,7 @@ class Dispatcher:
             return Dispatched(begins=AgentTurn(text))
         if command.details:
             return Dispatched(begins=AgentTurn(command.details))
-        said = f"{self._agent.name} listens: say what it is about."
+        said = f"{self._agent.name} is ready: type your question."
         return Dispatched(_event("CHAT_RESPONSE", assistant={"role": "assistant", "content": said}), text=said)
 
     def _resume(self, wanted: str) -> Dispatched:
@@ -171,7 +171,7 @@ class Dispatcher:
             raise RunFailed(
                 RunErrorCode.PERMISSION_DENIED,
                 f"{path} is a program, and this folder is not trusted",
-                hint="`quintet trust` lets its agents' programs be run, through the gate.",
+                hint="`quintet trust` allows the programs of its agents to run, through the gate.",
             )
         line = shlex.quote(whole)
         return Dispatched(begins=AgentTurn(f"!{line}", own=("bash", _json({"command": line}))))
@@ -195,7 +195,7 @@ class Dispatcher:
                 named = ", ".join(f"#{known.id}" for known in self._agent.prompts) or "none"
                 raise RunFailed(
                     RunErrorCode.UNKNOWN_PROMPT_ID,
-                    f"{action} is not a prompt of {self._agent.name}; there are: {named}",
+                    f"{action} is not a prompt of {self._agent.name}; its prompts: {named}",
                 )
             action = prompt.content.strip()
         text = _joined(self._rendered(action), command.details)

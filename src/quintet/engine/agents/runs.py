@@ -80,7 +80,7 @@ def resume(core: Core, state: SessionState, wanted: str = "") -> tuple[RunTaken,
         raise RunFailed(
             RunErrorCode.PRECONDITION,
             f"there is no run {wanted} in this project" if wanted else "no run can be resumed",
-            hint="\n".join(["These can be resumed:", *reversed(rows)]) if rows else "",
+            hint="\n".join(["Runs that can be resumed:", *reversed(rows)]) if rows else "",
         )
     run, session = sorted(found, key=lambda one: one[0].created_at)[-1]
     if run.phase in TERMINAL:

@@ -45,7 +45,7 @@ class WorkflowRun:
         while not (place := self._place).done and not place.begun:
             here = tuple((frame.workflow.id, frame.node, frame.returned) for frame in place.frames)
             if here in seen:
-                raise RunFailed(RunErrorCode.LOOP, f"{place.node.id}: the workflow comes back here with nothing to do")
+                raise RunFailed(RunErrorCode.LOOP, f"{place.node.id}: the workflow returns here with nothing to do")
             seen.add(here)
             if move := progress.passes(place):
                 self._go(move)
@@ -88,7 +88,7 @@ class WorkflowRun:
     def _call(self, place: WorkflowProgress) -> None:
         node = place.node
         if len(place.frames) >= progress.MOST_DEPTH:
-            raise RunFailed(RunErrorCode.LOOP, f"{node.id}: workflows within workflows, {progress.MOST_DEPTH} deep")
+            raise RunFailed(RunErrorCode.LOOP, f"{node.id}: workflows are nested more than {progress.MOST_DEPTH} deep")
         if not node.workflow:
             raise RunFailed(RunErrorCode.WORKFLOW_REF_REQUIRED, f"{node.id}: the node names no workflow to call")
         try:
@@ -102,7 +102,7 @@ class WorkflowRun:
         node, core, leader = place.node, self._core, place.leader
         text = core.agents.step(node.file, place.frames[-1].root) if node.file else node.description or node.title
         if not text:
-            text = f"Choose the way on: {progress.named_ways(place)}"
+            text = f"Choose the next step: {progress.named_ways(place)}"
         text = core.agents.rendered(text, leader, self._run)
         agent = core.agents.other(leader, node.agent_id) if node.agent_id not in ("", leader.id) else None
         persona = core.agents.rendered(persona_prompt(agent), agent, self._run) if agent else ""
@@ -133,9 +133,9 @@ def place_text(place: WorkflowProgress, messages: Iterable[Message]) -> str:
     lines = [f"Workflow: {frame.workflow.title or frame.workflow.id}", *filter(None, [frame.about])]
     lines.append(f"Step: {place.node.title or place.node.id}")
     if place.node.outputs:
-        lines.append(f"It leaves: {', '.join(place.node.outputs)}")
+        lines.append(f"Its outputs: {', '.join(place.node.outputs)}")
     if len(place.ways) > 1:
-        lines.append(f"Ways on: {progress.named_ways(place)}")
+        lines.append(f"Possible next steps: {progress.named_ways(place)}")
     elif not place.ways:
         lines.append("It is the last step.")
     if place.text and all(message.text != place.text for message in messages):

@@ -26,11 +26,11 @@ from quintet.engine.session.journal import Journal
 from quintet.engine.turn.toolbox import Prepared
 
 MOST_PATHS = 20  # named in an event
-NO_SNAPSHOT = "the project's files could not be kept, so /rewind can take back what file tools change, and nothing else"
-NO_GIT = "git is not installed, so /rewind can take back what file tools change, and nothing that commands do"
-OFF = "checkpoints are off, so /rewind could bring nothing back"
-FAILED = "the project's files could not be kept in this session, so /rewind could bring nothing back"
-KEEPING = "keeping the project's files for /rewind"
+NO_SNAPSHOT = "the project's files could not be saved, so /rewind can restore only what file tools change"
+NO_GIT = "git is not installed, so /rewind can restore what file tools change, but not what commands change"
+OFF = "checkpoints are off, so /rewind could not restore anything"
+FAILED = "the project's files could not be saved in this session, so /rewind could not restore anything"
+KEEPING = "saving the project's files for /rewind"
 SHOWN_SECONDS = 0.7  # after which keeping files is shown, and how often
 FRESH_SECONDS = 1.0  # what was kept before is older than the call: somebody was asked, or the machine is slow
 
@@ -96,7 +96,7 @@ class CheckpointKeeper:
                 self._checkpoints, self._checkpoints.cover(turn, list(paths), alone=alone, named=named)
             )
         except QuintetError as error:
-            return f"the project's files could not be kept ({error}), so /rewind could bring nothing back"
+            return f"the project's files could not be saved ({error}), so /rewind could not restore anything"
         if not found.reason:
             self._new = True
             self._promises[turn, call] = Promise(tuple(paths), alone, tuple(named), found, self._clock.monotonic())
@@ -159,9 +159,9 @@ class CheckpointKeeper:
         named = one.touch.writes if paths is None else ()
         taken = await self._snapshot(kept, turn, named) if first or paths is None else None
         if taken and taken.lost and one.decision.verdict is Verdict.ALLOW and not one.own_line:
-            why = "is too large or not readable, so it is not kept and /rewind could not bring it back"
+            why = "is too large or not readable, so it is not saved and /rewind could not restore it"
             what = on_one_line(taken.lost)
-            raise WouldBeLost(f"not run: {what} {why}. Move it to another name first, or write to another")
+            raise WouldBeLost(f"not run: {what} {why}. Rename it first, or write to another file")
         events: list[Event] = [*(self._begun(turn, taken) if first else ())]
         if paths is not None:
             return Watched(turn, one.call.id, states=await kept.keep(turn, paths)), events
@@ -227,7 +227,7 @@ class CheckpointKeeper:
             self._new = True
             counts = await kept.lines([(f.before, f.after) for f in files])
         except QuintetError as error:
-            self._tell("CHECKPOINT", f"what {watched.call} changed could not be kept: {error}")
+            self._tell("CHECKPOINT", f"what {watched.call} changed could not be saved: {error}")
             return []
         added, removed = (sum(pair[side] for pair in counts) for side in (0, 1))
         return [_changed(watched, files, added, removed)]

@@ -31,14 +31,14 @@ from quintet.engine.checkpoints.rewind_points import Point
 
 MOST_PATHS = 20
 MOST_HIDDEN = 200
-NESTED = "a repository of its own: what is in it is not kept"
-SECRET = "may hold secrets: not kept"
-LARGE = "too large or not readable: not kept"
-CUT = "its process ended in the middle: what its last call changed may not be known"
+NESTED = "a separate repository: its content is not saved"
+SECRET = "may contain secrets: not saved"
+LARGE = "too large or not readable: not saved"
+CUT = "its process ended during a call: the changes of that call may not be known"
 PARTLY = "no snapshot could be taken: what commands changed is not known"
-KEPT = "protected: a command may have put it there; only a file tool's own change is taken back"
-HIDDEN = "hidden by an ignore rule that is new since: who made it is not known"
-UNSURE = "came into view when .gitignore was changed, and may have been there before"
+KEPT = "protected: a command may have made it; only changes by a file tool are restored"
+HIDDEN = "hidden by a new ignore rule: it is not known who made it"
+UNSURE = "became visible when .gitignore changed, and may have been there before"
 
 
 class Prospect(Struct):
@@ -57,10 +57,10 @@ async def look_ahead(
     there = await kept.kept()
     gone = [point.number for point in since if point.changes and point.id not in there]
     if gone:
-        later = f", and so does /rewind {gone[-1] + 1}" if gone[-1] < len(points) else ""
+        later = f"; /rewind {gone[-1] + 1} works too" if gone[-1] < len(points) else ""
         raise UsageError(
-            f"the files of {gone[0]} are no longer kept (checkpoints.keep); "
-            f"/rewind {to.number} conversation still works{later}"
+            f"the files of {gone[0]} are no longer saved (checkpoints.keep); /rewind {to.number} "
+            f"conversation still works{later}"
         )
     changes: list[FileChange] = []
     exact: set[str] = set()

@@ -101,7 +101,7 @@ def newest_change(points: list[Point]) -> Point | None:
 def point_at(points: list[Point], word: str) -> Point:
     """The point of a number, as a user writes it."""
     if not points:
-        raise UsageError("there is no turn to go back to yet")
+        raise UsageError("there is no turn to rewind yet")
     if not word.isdecimal() or not 1 <= int(word) <= len(points):
         raise UsageError(f'"{word}": not one of 1 to {len(points)}; /rewind lists them')
     return points[int(word) - 1]

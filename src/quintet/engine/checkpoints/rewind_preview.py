@@ -39,7 +39,7 @@ async def preview(core: Core, state: SessionState, number: str) -> list[str]:
     try:
         seen = await look_ahead(core.checkpoints, found, to, core.turn.toolbox.terms.protection)
     except ToolFailed as error:
-        raise UsageError(f"what it would do to files cannot be seen: {error}") from error
+        raise UsageError(f"the effect on files cannot be shown: {error}") from error
     return preview_lines(core, state, to, seen)
 
 
@@ -55,7 +55,7 @@ def preview_lines(
     lines += [f"  … {len(files) - MOST_SHOWN} more"] if len(files) > MOST_SHOWN else []
     lines += left_lines(seen.plan.left, seen.lacking)
     if not core.settings.checkpoints.enabled:
-        lines.append("checkpoints are off (checkpoints.enabled), so no files are kept")
+        lines.append("checkpoints are off (checkpoints.enabled), so no files are saved")
     if conversation and (mark := state.conversation.marks.get(to.id)):
         said = counted(len(state.conversation.messages), "message")
         lines.append(f"the conversation goes from {said} to {mark.count}")
@@ -67,7 +67,7 @@ def changed_since(point: Point, there: set[str]) -> str:
     files, added, removed = point.totals
     if not files:
         return "no files"
-    kept = "" if point.id in there else ", not kept"
+    kept = "" if point.id in there else ", not saved"
     return f"{counted(files, 'file')} +{added} −{removed}{kept}"
 
 
@@ -80,7 +80,7 @@ def worth_showing(wanted: tuple[Restoration, ...]) -> list[Restoration]:
 def verb(one: Restoration) -> str:
     if not one.target:
         return "remove"
-    return "bring back" if not one.now else "restore"
+    return "restore" if one.now else "recreate"
 
 
 def lines_changed(seen: Prospect, one: Restoration) -> str:
@@ -92,7 +92,7 @@ def lines_changed(seen: Prospect, one: Restoration) -> str:
 
 def left_lines(left: Sequence[LeftAlone], lacking: Sequence[LeftAlone]) -> list[str]:
     lines = []
-    for title, items in (("left alone", left), ("not covered", lacking)):
+    for title, items in (("unchanged", left), ("not covered", lacking)):
         if items:
             rows = table([(on_one_line(one.path), one.reason) for one in items[:MOST_SHOWN]])
             lines += [f"{title}:", *(f"  {row}" for row in rows)]

@@ -19,10 +19,10 @@ def agents(context: CommandContext, line: CommandLine) -> CommandOutcome:
         _not_while_running(context, "/agents")
         events = enter_agent(context.core, context.state, " ".join(line.words), context.surface)
         agent = next(event.agent for event in events if isinstance(event, AgentEntered))
-        return CommandOutcome(f"you are with {headline(agent)}", events, data={"agent": agent.id})
+        return CommandOutcome(f"you are talking to {headline(agent)}", events, data={"agent": agent.id})
     rows = [(agent.id, agent.title or agent.persona.role, origin) for agent, origin in context.core.agents.listed()]
     here = context.state.runs.agent
-    said = f"you are with {here.name}; /menu shows what it offers" if here else "/agents NAME enters one"
+    said = f"you are talking to {here.name}; /menu shows its menu" if here else "/agents NAME opens one"
     return CommandOutcome("\n".join([*table(rows), said]), data={"agents": [row[0] for row in rows]})
 
 
@@ -34,7 +34,7 @@ def dismiss(context: CommandContext, line: CommandLine) -> CommandOutcome:
     agent = _agent(context)
     _not_while_running(context, "/dismiss")
     data = {"agent": agent.id, "event": {"type": "AGENT_DISMISSED"}}
-    return CommandOutcome(f"{agent.id} is dismissed", leave_agent(context.core, context.state, agent), data=data)
+    return CommandOutcome(f"{agent.id} was dismissed", leave_agent(context.core, context.state, agent), data=data)
 
 
 def enter_agent(core: Core, state: SessionState, name: str, surface: Surface) -> list[Event]:
@@ -72,10 +72,10 @@ def menu_text(agent: Agent, surface: Surface) -> str:
 
 def _agent(context: CommandContext) -> Agent:
     if context.state.runs.agent is None:
-        raise UsageError("no agent is active; /agents lists them, /agents NAME enters one")
+        raise UsageError("no agent is active; /agents lists them, /agents NAME opens one")
     return context.state.runs.agent
 
 
 def _not_while_running(context: CommandContext, name: str) -> None:
     if context.state.turns.open or context.state.turns.waiting:
-        raise UsageError(f"a turn is running: wait for it, or /stop it, before {name}")
+        raise UsageError(f"a turn is running: wait until it ends, or /stop it, before {name}")

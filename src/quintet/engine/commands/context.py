@@ -31,9 +31,13 @@ def context(context: CommandContext, line: CommandLine) -> CommandOutcome:
     due = (limits.tokens + contexts.head_tokens(request)) * scale // 100 if limits.tokens else 0
     shown = [part for part in use.parts if part.tokens] + [ContextPart(FREE, max(window - used, 0))]
     rows = [(part.name, _bar(part, window), f"{part.tokens}", f"{100 * part.tokens / window:.1f} %") for part in shown]
-    of = f"{name} reads {window} tokens" if known else f"the window of {name} is not known: {window} tokens are assumed"
-    when = f"compacted from {due} on ({limits.said})" if due else "not compacted by size"
-    counted = "as the provider counted the last request" if scale > 100 else "four characters a token"
+    of = (
+        f"{name} can read {window} tokens"
+        if known
+        else f"the context window of {name} is not known: {window} tokens are assumed"
+    )
+    when = f"compacted when it reaches {due} ({limits.said})" if due else "not compacted by size"
+    counted = "counted by the provider for the last request" if scale > 100 else "estimated, four characters per token"
     text = [
         *wrap(f"{of}; about {used} are used, {100 * used / window:.0f} %", COLUMNS, break_on_hyphens=False),
         *table(rows, right=(2, 3)),

@@ -15,12 +15,15 @@ from quintet.engine.session.session import last_answer
 def clear(context: CommandContext, line: CommandLine) -> CommandOutcome:
     """The model hears nothing more of what was said; the session, its journal, its dials and its rules stay."""
     if line.words:
-        raise UsageError(f"/{line.name} takes no words; type the first request of the new conversation after it")
+        raise UsageError(f"/{line.name} takes no text; type the first request of the new conversation after it")
     if context.busy:
         raise UsageError(f"a turn is running; /stop ends it, then /{line.name}")
     said = counted(len(context.state.conversation.messages), "message")
     cleared = ConversationCleared(point=context.core.ids.new("clear"))
-    text = f"new conversation: the model does not see the {said} before. The dials stay; /rewind has what was."
+    text = (
+        f"new conversation: the model does not see the {said} before it. The dials stay; /rewind can "
+        "restore the conversation."
+    )
     return CommandOutcome(text, [cleared], data={"cleared": cleared.point})
 
 
@@ -31,7 +34,7 @@ def copy(context: CommandContext, line: CommandLine) -> CommandOutcome:
     answer = last_answer(context.core.store, context.state.session)
     if not answer:
         raise UsageError("there is no answer to copy yet")
-    said = f"the last answer, {len(answer)} characters, went to the terminal's clipboard"
+    said = f"the last answer, {len(answer)} characters, was copied to the terminal's clipboard"
     return CommandOutcome(said, data={"copy": len(answer)})
 
 
@@ -48,4 +51,4 @@ async def export(context: CommandContext, line: CommandLine) -> CommandOutcome:
     except OSError as error:
         why = "it already exists; name another file" if isinstance(error, FileExistsError) else error.strerror
         raise UsageError(f"/export {wanted}: {why or error}") from error
-    return CommandOutcome(f"the conversation is in {path}", data={"path": path})
+    return CommandOutcome(f"the conversation was written to {path}", data={"path": path})

@@ -23,7 +23,7 @@ from quintet.engine.session.command_context import BeginWork, CommandContext, Co
 from quintet.engine.session.core import Core
 from quintet.engine.session.questions import Follow, QuestionAbout
 
-NO_PLAN = "no plan waits to be accepted; /plan TEXT makes one"
+NO_PLAN = "there is no plan to accept; /plan TEXT makes one"
 PROFILES = {
     "a": PermissionProfile.NORMAL,
     "t": PermissionProfile.TRUSTED,
@@ -51,15 +51,15 @@ def begins_one(core: Core, state: SessionState, text: str, order: Order | None) 
 def plan(context: CommandContext, line: CommandLine) -> CommandOutcome:
     text = "\n".join(filter(None, (*line.words, line.details.strip())))
     if not text:
-        raise UsageError("/plan TEXT, or /plan FILE: say what is to be done")
+        raise UsageError("/plan TEXT, or /plan FILE: say what to do")
     source = file_named(text)
     if source and (content := context.core.turn.toolbox.content(source)).strip():
         text = content
     elif source and names_a_page(source):
-        raise UsageError(f"{source}: there is no such file, or nothing in it")
+        raise UsageError(f"{source}: no such file, or it is empty")
     else:
         source = ""
-    return begin_work(context, WorkMode.PLAN, "planning begins", BeginWork(text, Order("plan", source)))
+    return begin_work(context, WorkMode.PLAN, "planning starts", BeginWork(text, Order("plan", source)))
 
 
 def accept(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -91,14 +91,16 @@ def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]
         now = axes.permission_profile
         profiles[KEEP] = PermissionProfile.NORMAL if now is PermissionProfile.RESTRICTED else now
     choices = [
-        Choice(key, f"autonomous at {profile}{' (as now)' * (profile is axes.permission_profile)}{_at(axes, key)}")
+        Choice(
+            key, f"autonomous, profile {profile}{' (as now)' * (profile is axes.permission_profile)}{_at(axes, key)}"
+        )
         for key, profile in profiles.items()
     ]
     question = QuestionAsked(
         question=core.ids.new("q"),
         kind="choose",
         text="build this plan?",
-        choices=(*choices, Choice(ONE_BY_ONE, f"one unit at a time{_at(axes, ONE_BY_ONE)}"), Choice(NO, "not now")),
+        choices=(*choices, Choice(ONE_BY_ONE, f"one task at a time{_at(axes, ONE_BY_ONE)}"), Choice(NO, "not now")),
     )
 
     def follow(answer: QuestionAnswered) -> list[Event] | None:
@@ -117,7 +119,7 @@ def _at(axes: Axes, key: str) -> str:
     """The model mode that a choice builds at, where that is a question."""
     if axes.model_mode is ModelMode.SMART:
         return ""
-    return f", model mode {axes.model_mode} as now" if key == KEEP else ", model mode smart"
+    return f", model mode {axes.model_mode} (as now)" if key == KEEP else ", model mode smart"
 
 
 def implement(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -155,7 +157,7 @@ def open_tasks(context: CommandContext) -> tuple[BeginWork | None, str]:
     waiting = f"{counted(number, 'open task')}"
     if state.axes.work_mode is not WorkMode.BUILD:
         return None, f"{waiting} in this project; /implement builds {'it' if number == 1 else 'them'}"
-    return BeginWork("", Order("build", "")), f"continues with {waiting}"
+    return BeginWork("", Order("build", "")), f"continuing with {waiting}"
 
 
 def next_unit(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -187,8 +189,8 @@ def _advanced(context: CommandContext, outcome: CommandOutcome, control: RunCont
 
 def retry(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if not context.skip_wait():
-        raise UsageError("nothing waits to be tried again")
-    return CommandOutcome("tries again at once")
+        raise UsageError("there is nothing to retry")
+    return CommandOutcome("retrying now")
 
 
 async def reset(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -198,7 +200,7 @@ async def reset(context: CommandContext, line: CommandLine) -> CommandOutcome:
     try:
         if not line.words:
             told = context.core.cycle.tasks().would_reset()
-            return CommandOutcome(f"this would {told}; /reset yes does it", data={"confirm": "/reset yes"})
+            return CommandOutcome(f"this would {told}; to do it: /reset yes", data={"confirm": "/reset yes"})
         done = await context.core.cycle.tasks().reset(context.state.runs.active or "reset")
     except UsageError:
         raise
@@ -213,5 +215,5 @@ def _at_rest(context: CommandContext) -> CycleState | None:
         or context.state.turns.following
         or (context.state.cycle and context.state.cycle.at_work)
     ):
-        raise UsageError("a turn is running: wait for it, or /stop it")
+        raise UsageError("a turn is running: wait until it ends, or /stop it")
     return context.state.live_cycle

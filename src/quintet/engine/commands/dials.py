@@ -33,7 +33,7 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Follow, QuestionAbout, Questions
 
-ABOUT_DEEP = "Review is best at model mode deep"
+ABOUT_DEEP = "Review works best in model mode deep"
 DEEP = "d"
 OFFLINE = "builtin"  # the offline rules know nothing of a mode
 
@@ -59,7 +59,9 @@ def steer(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 def theme(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if not line.words:
-        return CommandOutcome(f"/theme takes one of: {' '.join(THEMES)}\ndisplay.theme in your settings makes it last")
+        return CommandOutcome(
+            f"/theme takes one of: {' '.join(THEMES)}\nto keep it, set display.theme in your settings"
+        )
     name = line.words[0].lower()
     if name not in THEMES or len(line.words) > 1:
         wanted = " ".join(line.words)
@@ -72,13 +74,13 @@ def turn_dials(context: CommandContext, change: AxesChange, scope: Scope, reason
     event = dials.turn(state, dials.new(context.core.ids, change, scope, reason), context.activity)
     if not isinstance(event, DialsTurned):
         wanted = badge.full(change.applied_to(state.axes))
-        waits = "when the tool that is running ends" if scope is Scope.NOW else str(scope)
+        waits = "when the running tool ends" if scope is Scope.NOW else str(scope)
         effects = [TurnEffect.ABORT_TOOL] if scope is Scope.NOW else []
         data = {"pending": event.transition}
-        return CommandOutcome(f"{wanted}   waits: {waits}", [event], effects, data=data)
+        return CommandOutcome(f"{wanted}   pending: {waits}", [event], effects, data=data)
     outcome = CommandOutcome(badge.full(event.after), [event], data={"axes": to_builtins(event.after)})
     if event.after == event.before:
-        outcome.text += "   (as it was)"
+        outcome.text += "   (no change)"
     wants = _wants_deep(context.core, state, event)
     if wants and context.core.person:
         asked, follow = _deep(context.core, state, event, lambda: context.activity)
@@ -87,7 +89,7 @@ def turn_dials(context: CommandContext, change: AxesChange, scope: Scope, reason
     elif wants:
         outcome.text += f"\n{_unasked(event)}"
     if event.after.work_mode is not WorkMode.REVIEW or event.after.model_mode is ModelMode.DEEP:
-        outcome.events += context.questions.withdrawn(QuestionAbout.DEEP_MODEL, "the dial was turned on")
+        outcome.events += context.questions.withdrawn(QuestionAbout.DEEP_MODEL, "the dial was changed again")
     return outcome
 
 
@@ -144,8 +146,8 @@ def _deep(
     question = QuestionAsked(
         question=core.ids.new("q"),
         kind="choose",
-        text=f"{ABOUT_DEEP}; this is {event.after.model_mode}. Go deep?",
-        choices=(Choice(DEEP, "go deep"), Choice("g", f"stay at {event.after.model_mode}")),
+        text=f"{ABOUT_DEEP}; this is {event.after.model_mode}. Switch to deep?",
+        choices=(Choice(DEEP, "switch to deep"), Choice("g", f"stay at {event.after.model_mode}")),
     )
 
     def follow(answer: QuestionAnswered) -> list[Event]:

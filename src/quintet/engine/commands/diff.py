@@ -49,7 +49,7 @@ async def diff(context: CommandContext, line: CommandLine) -> CommandOutcome:
 def _since(points: list[Point], words: tuple[str, ...]) -> Point | None:
     """Before which point: the first, the last that changed something, or one by its number."""
     if len(words) > 1:
-        raise UsageError("/diff [last|N]: all of the session, its last turn, or from before turn N on")
+        raise UsageError("/diff [last|N]: the whole session, its last turn, or everything since before turn N")
     if words and words[0] != LAST:
         return point_at(points, words[0])
     if words:

@@ -35,7 +35,7 @@ async def choose(context: CommandContext, line: CommandLine) -> CommandOutcome:
         return await _listed(context, line.name)
     name = " ".join(line.words)  # the command line of an agent may have several
     if len(line.words) > 1 and not name.startswith(ACP):
-        raise UsageError(f"/{line.name} takes one name, or {AUTO} for what the settings say")
+        raise UsageError(f"/{line.name} takes one name, or {AUTO} for the one in your settings")
     if name not in (AUTO, NATIVE):
         await _check(context, name)
     return _chosen(context, _ROLES[line.name], "" if name == AUTO else name)
@@ -50,7 +50,7 @@ def _chosen(context: CommandContext, role: ExecutorRole, name: str) -> CommandOu
         role=role, name=name, planner=roles.planner, executor=roles.executor, verifier=roles.verifier
     )
     used = getattr(roles, word)
-    said = f"{word} {used}" if name else f"{word} as the settings say: {used}"
+    said = f"{word} {used}" if name else f"{word} from your settings: {used}"
     if role is ExecutorRole.PLAN and roles.verifier != in_use(core, state).verifier:
         said += f"; verifier {roles.verifier}"
     return CommandOutcome(said, [event], data={word: used})
@@ -70,8 +70,8 @@ async def _listed(context: CommandContext, word: str) -> CommandOutcome:
         (HERE if one.name == used else " ", one.name, one.version or "-", one.problem or one.path or "Quintet itself")
         for one in found
     ]
-    chosen = "chosen for this session" if getattr(context.state.executors, word) else "as the settings say"
-    lines = [f"{word} {used}, {chosen}", *table(rows), f"/{word} NAME chooses; acp:COMMAND starts an ACP agent"]
+    chosen = "chosen for this session" if getattr(context.state.executors, word) else "from your settings"
+    lines = [f"{word} {used}, {chosen}", *table(rows), f"/{word} NAME chooses one; acp:COMMAND starts an ACP agent"]
     installed = [one.name for one in found if not one.problem]
     return CommandOutcome("\n".join(lines), data={word: used, "installed": installed})
 

@@ -45,22 +45,22 @@ def queued(context: CommandContext, line: CommandLine) -> CommandOutcome:
             return CommandOutcome("\n".join(listing(state)) or "nothing is queued", data=_data(state))
         case ("run",):
             if not held_inputs(state):
-                raise UsageError("nothing is held: what is queued starts by itself")
+                raise UsageError("nothing is held: queued inputs start automatically")
             return CommandOutcome(
                 f"{counted(len(waiting), 'queued input')}, started in order", released(state, "/queued run")
             )
         case ("drop", "all"):
             gone: list[Event] = [InputWithdrawn(submission=one.submission, reason="dropped") for one in waiting]
-            return CommandOutcome(f"{counted(len(gone), 'queued input')} dropped", gone)
+            return CommandOutcome(f"{counted(len(gone), 'queued input')} removed", gone)
         case ("drop", which):
             one = _chosen(waiting, which)
             return CommandOutcome(
-                f"dropped: {_brief(one)}", [InputWithdrawn(submission=one.submission, reason="dropped")]
+                f"removed: {_brief(one)}", [InputWithdrawn(submission=one.submission, reason="dropped")]
             )
         case ("edit", which, *words) if words or line.details.strip():
             one = _chosen(waiting, which)
             if one.order is not None:
-                raise UsageError("a command that is queued cannot be changed: drop it, and give it again")
+                raise UsageError("a queued command cannot be changed: remove it, and enter it again")
             text = "\n".join(filter(None, (" ".join(words), line.details)))
             return CommandOutcome(f"changed: {brief(text)}", [InputRevised(submission=one.submission, text=text)])
     raise UsageError(USAGE)
@@ -86,7 +86,7 @@ def listing(state: SessionState) -> list[str]:
         (str(number), _brief(one), "held" if one.submission in state.turns.held else "")
         for number, one in enumerate(state.turns.waiting, 1)
     ]
-    end = ["/queued run starts what is held; /queued drop N takes one back"] if held_inputs(state) else []
+    end = ["/queued run starts the held inputs; /queued drop N removes one"] if held_inputs(state) else []
     return [*table(rows, right=(0,)), *end]
 
 

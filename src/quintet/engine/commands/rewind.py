@@ -33,9 +33,9 @@ MOST_TOLD = 200  # files in the data
 async def rewind(context: CommandContext, line: CommandLine) -> CommandOutcome:
     number, what = (*line.words, "", "")[:2]
     if len(line.words) > 2 or what.lower() not in ("", *WHAT):
-        raise UsageError(f"/rewind N takes one of {', '.join(WHAT)}; without it, it shows what it would do")
+        raise UsageError(f"/rewind N takes one of {', '.join(WHAT)}; without it, it only shows what would happen")
     if what and context.busy:
-        raise UsageError("a run is active; /stop ends it, then /rewind")
+        raise UsageError("a run is active; /stop it first, then /rewind")
     await context.settled()
     points = points_of(context.core.store, context.state.session)
     try:
@@ -43,7 +43,7 @@ async def rewind(context: CommandContext, line: CommandLine) -> CommandOutcome:
             return _list(points, await context.core.checkpoints.kept())
         to = point_at(points, number)
         if what in ("both", "conversation") and to.id not in context.state.conversation.marks:
-            raise UsageError(f"the conversation before {number} was removed; /rewind {number} files takes files back")
+            raise UsageError(f"the conversation before {number} was removed; /rewind {number} files restores files")
         core, seen = context.core, None
         if what != "conversation":
             seen = await look_ahead(core.checkpoints, points, to, core.turn.toolbox.terms.protection)
@@ -51,27 +51,27 @@ async def rewind(context: CommandContext, line: CommandLine) -> CommandOutcome:
             return _preview(context, to, seen)
         return await _done(context, to, what.lower(), seen, len(points) + 1)
     except ToolFailed as error:
-        raise UsageError(f"/rewind could not be done, or not all of it: {error}. It can be repeated") from error
+        raise UsageError(f"/rewind failed, or was only partly done: {error}. You can repeat it") from error
 
 
 async def undo(context: CommandContext, line: CommandLine) -> CommandOutcome:
     """The files of the last turn that changed any, as `/rewind N files` takes them back: first shown, then done."""
     if line.words not in ((), ("yes",)):
-        raise UsageError("/undo shows what it would take back; /undo yes does it")
+        raise UsageError("/undo shows what would be restored; /undo yes does it")
     if line.words and context.busy:
-        raise UsageError("a run is active; /stop ends it, then /undo yes")
+        raise UsageError("a run is active; /stop it first, then /undo yes")
     await context.settled()
     core = context.core
     points = points_of(core.store, context.state.session)
     to = newest_change(points)
     if to is None:
-        raise UsageError("there is nothing to undo: no turn of this session has changed a file that is still so")
+        raise UsageError("there is nothing to undo: no change of this session is left in the files")
     try:
         seen = await look_ahead(core.checkpoints, points, to, core.turn.toolbox.terms.protection)
         if line.words:
             return await _done(context, to, "files", seen, len(points) + 1)
     except ToolFailed as error:
-        raise UsageError(f"/undo could not be done, or not all of it: {error}. It can be repeated") from error
+        raise UsageError(f"/undo failed, or was only partly done: {error}. You can repeat it") from error
     lines = preview_lines(core, context.state, to, seen, conversation=False)
     lines.append("/undo yes does it; the conversation stays")
     return CommandOutcome("\n".join(lines), data={"rewind": _seen_data(to, seen, None)})
@@ -90,26 +90,26 @@ async def _done(context: CommandContext, to: Point, what: str, seen: Prospect | 
         restored=restored,
         left=tuple(on_one_line(one.path) for one in left[:MOST_LISTED]),
     )
-    said = [f"back to before {to.number}: {_said(rewound)}", *left_lines(left, seen.lacking if seen else [])]
+    said = [f"rewound to before {to.number}: {_said(rewound)}", *left_lines(left, seen.lacking if seen else [])]
     data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
     return CommandOutcome(
-        "\n".join([*said, f"/rewind {number} takes this back"]), [*events, rewound], data={"rewind": data}
+        "\n".join([*said, f"/rewind {number} undoes this"]), [*events, rewound], data={"rewind": data}
     )
 
 
 def _said(rewound: Rewound) -> str:
-    files = f"{counted(rewound.restored, 'file')} restored" if rewound.files else "files as they are"
-    return f"{files}, conversation {'cut there' if rewound.conversation else 'as it is'}"
+    files = f"{counted(rewound.restored, 'file')} restored" if rewound.files else "files unchanged"
+    return f"{files}, conversation {'shortened' if rewound.conversation else 'unchanged'}"
 
 
 def _list(points: list[Point], there: set[str]) -> CommandOutcome:
     if not points:
-        return CommandOutcome("there is no turn to go back to yet", data={"points": []})
+        return CommandOutcome("there is no turn to rewind yet", data={"points": []})
     rows = [(str(p.number), p.at[:16].replace("T", " "), changed_since(p, there), on_one_line(p.title)) for p in points]
     lines = table(rows[-MOST_LISTED:], right=(0,))
-    more = [f"{len(rows) - len(lines)} before these"] if len(rows) > len(lines) else []
+    more = [f"{len(rows) - len(lines)} earlier"] if len(rows) > len(lines) else []
     data = [_as_data(point, there) for point in points[-MOST_LISTED:]]
-    last = "/rewind N shows what going back to before N would do; /rewind N files|conversation|both does it"
+    last = "/rewind N shows what a rewind to before N would do; /rewind N files|conversation|both does it"
     return CommandOutcome("\n".join([*more, *lines, last]), data={"points": data})
 
 

@@ -9,8 +9,8 @@ from quintet.domain.journal.protocol import RuleRevoked
 from quintet.domain.permission.rules import Rule, describe, explain
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
 
-NONE = "no rules yet: an approval answered with `always` or `for this session` makes one"
-USAGE = "/rules lists them; /rules show ID explains one; /rules revoke ID takes one back"
+NONE = "no rules yet: answer `always` or `for this session` to a question to make one"
+USAGE = "/rules lists them; /rules show ID explains one; /rules revoke ID revokes one"
 
 
 def rules(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -23,7 +23,7 @@ def rules(context: CommandContext, line: CommandLine) -> CommandOutcome:
     match line.words:
         case ():
             rows = [(rule.id, "this session" if rule.session else _where(rule), describe(rule)) for rule in held]
-            return CommandOutcome("\n".join([*table(rows), "/rules revoke ID takes one back"] if held else [NONE]))
+            return CommandOutcome("\n".join([*table(rows), "/rules revoke ID revokes one"] if held else [NONE]))
         case ("show", wanted):
             rule = _one(held, wanted)
             return CommandOutcome("\n".join([f"{rule.id}  {describe(rule)}", *table(explain(rule))]))

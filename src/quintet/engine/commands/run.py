@@ -27,11 +27,11 @@ from quintet.engine.turn import compaction
 def pause(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if context.state.turns.open is None and not _cycling(context):
         if events := runs.put_aside(context.core, context.state, "/pause"):
-            return CommandOutcome("put aside; /resume continues", events)
+            return CommandOutcome("paused; /resume continues", events)
         raise UsageError("nothing is running")
     if context.state.turns.paused:
         return CommandOutcome("already paused; /resume continues")
-    said = "paused after the current step; /resume continues"
+    said = "paused after the current request; /resume continues"
     return CommandOutcome(said, [RunPaused(reason="/pause")], [TurnEffect.HOLD])
 
 
@@ -44,12 +44,12 @@ def resume(context: CommandContext, line: CommandLine) -> CommandOutcome:
             data["cycle"] = context.state.cycle.run
         return CommandOutcome("continues", [RunResumed(reason="/resume")], [TurnEffect.LET_GO], data=data)
     if context.state.turns.open or context.state.turns.following or _cycling(context):
-        raise UsageError("a turn is running: wait for it, or /stop it")
+        raise UsageError("a turn is running: wait until it ends, or /stop it")
     if not line.words and (beginning := going_on(context)):
         return CommandOutcome("the cycle continues", begins=beginning)
     let_go = queued.released(context.state, "/resume") if not line.words else []
     if context.state.turns.interrupted and not line.words:
-        return CommandOutcome("continues where it was interrupted", let_go, [TurnEffect.CONTINUE])
+        return CommandOutcome("continues from the interruption", let_go, [TurnEffect.CONTINUE])
     if let_go:
         return CommandOutcome("continues with what is queued", let_go)
     return _resume_run(context, "".join(line.words))
@@ -82,7 +82,7 @@ def stop(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if not running and not state.dials.pending and run is None:
         raise UsageError("nothing is running")
     dropped = dials.drop_all(state, "/stop")
-    said = f"; {counted(len(dropped), 'pending transition')} dropped" if dropped else ""
+    said = f"; {counted(len(dropped), 'pending transition')} removed" if dropped else ""
     withdrawn = context.questions.withdrawn(QuestionAbout.PLAN, "/stop")
     waiting = runs.move(context.core, run, RunPhase.CANCELLED, "/stop") if run and not running else []
     held = queued.held(state, "/stop")
@@ -104,7 +104,7 @@ def choose_model(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if name != "auto" and name not in names and not name.startswith(REPLAYED):
         direct = context.core.turn.models.configured(name)
         if direct is None:
-            hint = "" if "/" in name else " PRESET/MODEL names a model of a provider."
+            hint = "" if "/" in name else " PRESET/MODEL is a model of a provider."
             raise UsageError(f'model "{name}": not one of {", ".join(names)}.{did_you_mean(name, names)}{hint}')
         context.core.turn.models.make(name)  # an error here and now where its key is missing
         said = f"model {name}; {sends(direct.base_url, key=bool(direct.api_key_env))}" if direct.base_url else name
@@ -113,7 +113,7 @@ def choose_model(context: CommandContext, line: CommandLine) -> CommandOutcome:
     return CommandOutcome(
         f"model {name}"
         if chosen
-        else f"model by model mode: {context.core.turn.models.route(DialState(context.state.axes))}",
+        else f"model chosen by model mode: {context.core.turn.models.route(DialState(context.state.axes))}",
         [ModelChosen(name=chosen)],
     )
 
@@ -121,13 +121,13 @@ def choose_model(context: CommandContext, line: CommandLine) -> CommandOutcome:
 def reasoning(context: CommandContext, line: CommandLine) -> CommandOutcome:
     now = "on" if context.state.dials.reasoning else "off"
     if not line.words:
-        return CommandOutcome(f"reasoning is {now}; /reasoning on|off turns it")
+        return CommandOutcome(f"reasoning is {now}; /reasoning on|off changes it")
     word = line.words[0].lower()
     if word not in ("on", "off"):
         raise UsageError(f'reasoning "{line.words[0]}": not one of on, off')
     if word == now:
         return CommandOutcome(f"reasoning is {now} already")
-    return CommandOutcome(f"reasoning {word}, from the next step on", [ReasoningSwitched(enabled=word == "on")])
+    return CommandOutcome(f"reasoning {word}, from the next request", [ReasoningSwitched(enabled=word == "on")])
 
 
 def qa(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -159,4 +159,4 @@ def _at_offline_rules(context: CommandContext) -> bool:
 
 
 def leave(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    return CommandOutcome("bye; nothing is lost, `quintet --resume` comes back here", data={"quit": True})
+    return CommandOutcome("bye; everything is saved, `quintet --resume` opens this session again", data={"quit": True})

@@ -20,5 +20,5 @@ def sessions(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if context.surface is not Surface.TUI:
         raise UsageError(f"open it with: quintet --resume {found}")
     if context.busy:
-        raise UsageError("a turn is running here: /stop ends it, then /sessions")
+        raise UsageError("a turn is running here: /stop it first, then /sessions")
     return CommandOutcome(f"opens {found}", data={"attach": found})

@@ -32,7 +32,7 @@ def _help(context: CommandContext, line: CommandLine) -> CommandOutcome:
     width = max(len(command.name) for command in shown)
     lines = [f"/{command.name:<{width}}  {command.help}" for command in shown]
     return CommandOutcome(
-        "\n".join([*lines, "", "/help COMMAND shows its arguments. A line that begins with ! is run by the shell."])
+        "\n".join([*lines, "", "/help COMMAND shows its arguments. A line that begins with ! runs in the shell."])
     )
 
 
@@ -63,12 +63,12 @@ TABLE: tuple[SlashCommand, ...] = (
         turns.axis_command("mode"),
     ),
     _dial(
-        "control", "/control manual|assisted|autonomous [SCOPE]", "who advances the loop", turns.axis_command("control")
+        "control", "/control manual|assisted|autonomous [SCOPE]", "who advances the work", turns.axis_command("control")
     ),
     _dial(
         "permission-profile",
         "/permission-profile restricted|normal|trusted|unrestricted [SCOPE]",
-        "what may proceed without approval",
+        "what runs without approval",
         turns.axis_command("permission-profile"),
     ),
     _dial(
@@ -77,48 +77,48 @@ TABLE: tuple[SlashCommand, ...] = (
     _dial(
         "autonomous",
         "/autonomous [SCOPE]",
-        "continue what waits until done, blocked or at a limit (/control autonomous)",
+        "continue the open work until it is done, blocked or at a limit (/control autonomous)",
         cycles.autonomous,
     ),
-    SlashCommand("next", "/next", "one unit of what waits, then pause (/control assisted)", cycles.next_unit),
+    SlashCommand("next", "/next", "do one task of the open work, then pause (/control assisted)", cycles.next_unit),
     SlashCommand(
         "steer",
         "/steer DIAL VALUE [now|after-current-tool|after-current-unit|next-milestone|for-next-unit]",
-        "turn a dial at a chosen moment",
+        "change a dial at a chosen time",
         turns.steer,
     ),
     SlashCommand(
         "review",
         "/review [working-tree|RANGE|BRANCH|PULL]",
-        "inspect a change in work mode review; leaves a report of findings",
+        "inspect a change in work mode review, and write a report of findings",
         work.review,
     ),
     SlashCommand(
         "research",
         "/research QUESTION",
-        "find something out in work mode research; leaves a report with citations",
+        "research a question in work mode research, and write a report with citations",
         work.research,
         prose=True,
     ),
     _dial(
         "repair",
         f"/repair [TEXT] {_AXES}",
-        "fix what the doctor finds, in work mode repair; autonomous continues until nothing is wrong",
+        "fix what the doctor finds, in work mode repair; autonomous continues until no problem is left",
         work.repair,
     ),
     SlashCommand(
         "plan",
         "/plan TEXT|FILE",
-        "make tasks of it in work mode plan; autonomous builds them too",
+        "make tasks from a request in work mode plan; autonomous builds them too",
         cycles.plan,
         prose=True,
     ),
-    _dial("accept", f"/accept {_AXES}", "take the plan that waits, and build it", cycles.accept),
-    _dial("implement", f"/implement {_AXES}", "build the plan that waits, or the open tasks", cycles.implement),
-    SlashCommand("retry", "/retry", "do not wait: try again at once", cycles.retry),
-    SlashCommand("reset", "/reset [yes]", "clear task.md and put the done tasks away", cycles.reset),
-    SlashCommand("agents", "/agents [NAME|FILE]", "list the agents, or enter one", agents.agents),
-    SlashCommand("menu", "/menu", "the agent's menu; a number or a name chooses", agents.menu),
+    _dial("accept", f"/accept {_AXES}", "accept the proposed plan, and build it", cycles.accept),
+    _dial("implement", f"/implement {_AXES}", "build the proposed plan, or the open tasks", cycles.implement),
+    SlashCommand("retry", "/retry", "retry now, without waiting", cycles.retry),
+    SlashCommand("reset", "/reset [yes]", "clear task.md and archive the done tasks", cycles.reset),
+    SlashCommand("agents", "/agents [NAME|FILE]", "list the agents, or open one", agents.agents),
+    SlashCommand("menu", "/menu", "show the agent's menu; choose with a number or a name", agents.menu),
     SlashCommand("dismiss", "/dismiss", "leave the agent; its run can be resumed", agents.dismiss),
     SlashCommand("pause", "/pause", "pause the run at its next step; nothing is lost", runs.pause),
     SlashCommand(
@@ -130,27 +130,27 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand(
         "queued",
         "/queued [drop N|all | edit N TEXT | run]",
-        "inputs that wait behind the turn that runs; change or drop one, or begin those that were stopped",
+        "show the queued inputs; change or remove one, or start held ones",
         queued.queued,
         prose=True,
     ),
-    SlashCommand("stop", "/stop", "cancel the run, drop pending transitions", runs.stop),
+    SlashCommand("stop", "/stop", "cancel the run and pending transitions", runs.stop),
     SlashCommand("model", "/model [NAME|PRESET/MODEL|auto]", "choose a model for this session", runs.choose_model),
     *(
         SlashCommand(
             name,
             f"/{name} [native|codex|claude|gemini|NAME|acp:COMMAND|auto]",
-            f"who {does} in this session; without a name, who can",
+            f"who {does} in this session; without a name, list the choices",
             _later("executors:choose"),
         )
         for name, does in (("planner", "plans"), ("executor", "does the tasks"), ("verifier", "verifies"))
     ),
     SlashCommand("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
-    SlashCommand("qa", "/qa", "the report of the newest review", runs.qa),
+    SlashCommand("qa", "/qa", "show the report of the newest review", runs.qa),
     SlashCommand(
         "compact",
         "/compact [WHAT TO KEEP]",
-        "put a summary in the place of the older messages; your last requests stay",
+        "replace the older messages with a summary; your last requests stay",
         runs.compact,
         prose=True,
     ),
@@ -158,52 +158,50 @@ TABLE: tuple[SlashCommand, ...] = (
         SlashCommand(
             name,
             f"/{name}",
-            "a new conversation in this session; journal, dials and files stay",
+            "start a new conversation in this session; journal, dials and files stay",
             _later("conversation:clear"),
         )
         for name in ("clear", "new")
     ),
-    SlashCommand("context", "/context", "what fills the model's window", _later("context:context")),
+    SlashCommand("context", "/context", "show what fills the model's context window", _later("context:context")),
     SlashCommand(
         "tasks",
         "/tasks [STATUS…] | show ID | move ID STATUS | end SHELL",
-        "all that is under way: tasks, shells, questions, sessions, cost; show one, move a task, end a shell",
+        ("show what is running or open: tasks, shells, questions, sessions, cost; show one, move a task, end a shell"),
         _later("tasks:tasks"),
     ),
-    SlashCommand(
-        "queue", "/queue", "open tasks in the order they will be done, and what they wait for", _later("tasks:queue")
-    ),
-    SlashCommand("doctor", "/doctor [fix]", "what is wrong here; fix repairs what it can", _later("tasks:doctor")),
+    SlashCommand("queue", "/queue", "list open tasks in their order, and what each depends on", _later("tasks:queue")),
+    SlashCommand("doctor", "/doctor [fix]", "check for problems; fix repairs what it can", _later("tasks:doctor")),
     SlashCommand(
         "status",
         "/status",
-        "status of this session and its project: limits, tasks, health, roles, questions",
+        "show the status of this session and its project: limits, tasks, health, roles, questions",
         _later("reports:status"),
     ),
     SlashCommand(
         "cost",
         "/cost [--by day|model|stage|mode|session|run]",
-        "tokens and money so far",
+        "show tokens and cost so far",
         _later("reports:cost"),
         frozenset({"by"}),
     ),
     SlashCommand(
         "logs",
         "/logs [--level info|warning|error] [--stage STAGE] [--kind turn|request|call|question|dial|task|…]",
-        "what this session did, its last 20 lines: turns, requests, calls, questions, dials, tasks",
+        "show the last 20 log lines of this session: turns, requests, calls, questions, dials, tasks",
         _later("reports:logs"),
         frozenset({"level", "stage", "kind"}),
     ),
     SlashCommand(
         "session-report",
         "/session-report",
-        "what this session did, changed, asked and cost",
+        "report what this session did, changed, asked and cost",
         _later("reports:session_report"),
     ),
     SlashCommand(
         "forensics",
         "/forensics [--turn N]",
-        "this session step by step, as a page with charts; says where it is",
+        "write this session step by step as a page with charts, and show its path",
         _later("reports:forensics"),
         frozenset({"turn"}),
     ),
@@ -211,51 +209,54 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand(
         "rewind",
         "/rewind [N [files|conversation|both]]",
-        "back to before a turn: lists them, shows what N would do, does it",
+        "rewind to before a turn: list them, show what N would do, or do it",
         rewinds.rewind,
     ),
     SlashCommand(
-        "undo", "/undo [yes]", "take back the files of the last turn that changed any: shows it, does it", rewinds.undo
+        "undo",
+        "/undo [yes]",
+        "restore the files of the last turn that changed any: show it first, then do it",
+        rewinds.undo,
     ),
     SlashCommand(
         "diff",
         "/diff [last|N]",
-        "what this session changed, its last turn, or all since before turn N",
+        "show the changes of this session, of its last turn, or since before turn N",
         _later("diff:diff"),
     ),
     SlashCommand("why", "/why [N]", "why a call was decided so: the last one, or by its number", _later("why:why")),
     SlashCommand(
-        "fork", "/fork [N]", "a new session that begins with this one's finished turns, up to N", rewinds.fork
+        "fork", "/fork [N]", "start a new session with a copy of this one's finished turns, up to N", rewinds.fork
     ),
     SlashCommand(
         "rules",
         "/rules [show ID | revoke ID]",
-        "what you always allow or deny, here and for this session",
+        "list what you always allow or deny, in this project and in this session",
         _later("rules:rules"),
     ),
     SlashCommand(
         "sessions",
         "/sessions [ID]",
-        "this project's sessions; with an id, open that one here",
+        "list this project's sessions; with an id, open that session here",
         _later("sessions:sessions"),
     ),
     SlashCommand(
         "init",
         "/init",
-        "write AGENTS.md: by the model, or from facts without one; asks before it writes",
+        "write AGENTS.md, by the model, or from facts without one; asks first",
         _later("init:init"),
     ),
-    SlashCommand("copy", "/copy", "the last answer to the terminal's clipboard", _later("conversation:copy")),
+    SlashCommand("copy", "/copy", "copy the last answer to the terminal's clipboard", _later("conversation:copy")),
     SlashCommand(
         "export",
         "/export [FILE] [--html]",
-        "the conversation as Markdown or HTML, in a new file",
+        "write the conversation as Markdown or HTML, to a new file",
         _later("conversation:export"),
         switches=frozenset({"html"}),
     ),
-    SlashCommand("settings", "/settings", "every setting, and where it came from", _later("reports:settings")),
-    SlashCommand("theme", "/theme [NAME]", "the colours of the terminal UI", turns.theme),
-    SlashCommand("help", "/help [COMMAND]", "this list", _help),
+    SlashCommand("settings", "/settings", "show every setting, and where it comes from", _later("reports:settings")),
+    SlashCommand("theme", "/theme [NAME]", "change the colours of the screen", turns.theme),
+    SlashCommand("help", "/help [COMMAND]", "show this list", _help),
     SlashCommand("quit", "/quit", "leave", runs.leave),
 )
 _BY_NAME = {command.name: command for command in TABLE}
@@ -279,7 +280,9 @@ def find(name: str, others: Iterable[str] = (), features: FeatureCommands = NO_F
         others = [*others, *(one.name for one in features.usages)]
         close = nearest(name, [*_BY_NAME, *others])
         listed = ", ".join(f"/{n}" for n in close)
-        raise UsageError(f"/{name} is not a command.{f' Nearest: {listed}.' if close else ''} /help lists them all.")
+        raise UsageError(
+            f"/{name} is not a command.{f' Nearest: {listed}.' if close else ''} /help lists all commands."
+        )
     return command
 
 

@@ -19,7 +19,7 @@ from quintet.engine.cycle.doctor import fix, health_lines
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
 
 SHELL_LINES = 40  # of what a shell printed, the last
-NOTHING_PRINTED = "it has printed nothing yet"
+NOTHING_PRINTED = "no output yet"
 
 
 async def tasks(context: CommandContext, line: CommandLine) -> CommandOutcome:
@@ -83,10 +83,10 @@ async def _end(context: CommandContext, words: list[str]) -> CommandOutcome:
     if len(words) != 1:
         raise UsageError("/tasks end SHELL, for example /tasks end 1")
     if words[0] not in running:
-        there = f"running: {', '.join(running)}" if running else "none is running here"
+        there = f"running: {', '.join(running)}" if running else "none is running"
         raise UsageError(f"there is no shell {words[0]}; {there}")
-    await context.core.turn.toolbox.end_shell(words[0], "the user ended it")
-    said = f"background shell {words[0]} is ended: by /tasks end"
+    await context.core.turn.toolbox.end_shell(words[0], "ended by the user")
+    said = f"background shell {words[0]} was ended by /tasks end"
     return CommandOutcome(said, [Noticed(level="info", code=SHELL_ENDED, text=said)], data={"shell": words[0]})
 
 

@@ -16,9 +16,7 @@ from quintet.engine.session.command_context import BeginWork, CommandContext, Co
 
 async def review(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if len(line.words) > 1:
-        raise UsageError(
-            "/review takes one word: working-tree, a range such as main..HEAD, a branch, or a pull request"
-        )
+        raise UsageError("/review takes one word: working-tree, a range like main..HEAD, a branch, or a pull request")
     wanted = line.words[0] if line.words else subjects.WORKING_TREE
     subject = await context.core.turn.repository.subject(wanted)
     order = Order("review", subject.name, subject.revision)
@@ -32,14 +30,14 @@ def research(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if not question:
         raise UsageError("/research QUESTION: say what to find out")
     beginning = BeginWork(question, Order("research", question))
-    return begin_work(context, WorkMode.RESEARCH, "research begins", beginning)
+    return begin_work(context, WorkMode.RESEARCH, "research starts", beginning)
 
 
 def repair(context: CommandContext, line: CommandLine) -> CommandOutcome:
     """What the doctor finds is the work; with words, they are, beside it."""
     text = "\n".join(filter(None, (" ".join(line.words), line.details.strip())))
     beginning = BeginWork(text, Order("repair", ""))
-    return begin_work(context, WorkMode.REPAIR, "repair begins", beginning, flag_changes(line))
+    return begin_work(context, WorkMode.REPAIR, "repair starts", beginning, flag_changes(line))
 
 
 def begin_work(

@@ -130,7 +130,7 @@ class CycleRun:
             verifier=roles.verifier,
             plans=plans,
         )
-        aside = runs.put_aside(core, state, "a cycle was begun")
+        aside = runs.put_aside(core, state, "another cycle was started")
         running = runs.move(core, started.run, RunPhase.RUNNING)
         reading = CycleMoved(run=run, phase=CyclePhase.READING_INPUT, iteration=0)
         return [*aside, started, began, *running, reading]
@@ -165,9 +165,7 @@ class CycleRun:
         )
         work_mode = begins.work_mode if isinstance(step, Execute) else axes.work_mode
         if isinstance(step, Execute | Verify) and work_mode is not WorkMode.BUILD:
-            return Stop(
-                EndStatus.PAUSED, f"tasks are done in work mode build, and this is {work_mode}; /implement continues"
-            )
+            return Stop(EndStatus.PAUSED, f"tasks need work mode build; this is {work_mode}. /implement continues")
         return step
 
     def _replans(self) -> bool:
@@ -278,7 +276,7 @@ class CycleRun:
             reason = not_verified(verdict.findings)
             await run_to_end(context.close_unit(task, TaskStatus.REVIEWING, reason))  # for a person to say
         elif task.text.approval is Approval.AFTER:
-            await run_to_end(context.move(task, TaskStatus.REVIEWING, "verified; waits for approval"))
+            await run_to_end(context.move(task, TaskStatus.REVIEWING, "verified; needs approval"))
         else:
             await run_to_end(context.close_unit(task, TaskStatus.DONE, f"verified by {verdict.by}"))
         return None
@@ -288,7 +286,7 @@ class CycleRun:
         unverified = why if task_cause_of(why) is TaskCause.NOT_VERIFIED else ""
         if not core.person:
             stands = f"is {unverified}" if unverified else "is verified and needs your approval"
-            return Stop(EndStatus.BLOCKED, f"task {task.id} {stands}; nobody is attached to ask")
+            return Stop(EndStatus.BLOCKED, f"task {task.id} {stands}; nobody can approve it in this run")
         if not await self._context.claim(task):
             return None
         question = QuestionAsked(

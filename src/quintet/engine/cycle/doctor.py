@@ -28,7 +28,7 @@ async def fix(look: Look, keeper: TaskKeeper, store: Store) -> list[str]:
         task = keeper.find(claim.task)
         await keeper.release(claim)
         if task.status is TaskStatus.RUNNING:
-            after, why = after_failure(task), f"process {claim.owner_pid} is gone"
+            after, why = after_failure(task), f"process {claim.owner_pid} has ended"
             if _may_have_published(store, claim):
                 after, why = TaskStatus.BLOCKED, MAY_HAVE_PUBLISHED
             task, _ = await keeper.move(task.id, after, why, owner=claim.owner)

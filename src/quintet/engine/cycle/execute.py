@@ -56,7 +56,7 @@ class UnitStep:
         place = {"attempt": attempt, "current": current, "total": total}
         axes = context.state.axes
         if axes.work_mode is not WorkMode.BUILD or is_kept_back(task, axes.permission_profile):
-            await run_to_end(self._put_back(task, "a dial was turned before it began"))
+            await run_to_end(self._put_back(task, "a dial was changed before it started"))
             return None
         try:
             await journal.append(context.at(CyclePhase.EXECUTING, task, by=by, **place, **_bounds(task)))
@@ -77,13 +77,13 @@ class UnitStep:
         core = self._context.core
         if not core.person:
             why = " (risk: high)" if risky else ""
-            wants = f"task {task.id} needs your approval before it begins{why}; nobody is attached to ask"
+            wants = f"task {task.id} needs your approval before it starts{why}; nobody can approve it in this run"
             return Stop(EndStatus.BLOCKED, wants)
         detail = (f"changes    {task.text.mutation}", f"risk       {task.text.risk}", *task.text.body.splitlines()[:10])
         question = QuestionAsked(
             question=core.ids.new("q"),
             kind="approve",
-            text=f"begin {task.id}: {task.title}?",
+            text=f"start {task.id}: {task.title}?",
             choices=APPROVAL,
             detail=detail,
         )
@@ -123,7 +123,7 @@ class UnitStep:
         await context.claims.beat(task.id, by)  # with how full the conversation is at the unit's end
         match ending.status:
             case EndStatus.DONE:
-                done = await context.move(task, S.VERIFYING, "its unit is done")
+                done = await context.move(task, S.VERIFYING, "its attempt is done")
                 context.journal.post(context.at(CyclePhase.MOVING_COMPLETED, done))
                 return self._overspent(done)
             case EndStatus.INTERRUPTED | EndStatus.CANCELLED | EndStatus.LIMIT:

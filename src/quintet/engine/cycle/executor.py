@@ -52,7 +52,7 @@ EFFECTS = frozenset({Effect.EXECUTE, Effect.NETWORK, Effect.EDIT})
 
 
 async def _never(*_: object, **__: object) -> ToolResult:
-    raise AssertionError("an executor is started by its own port")
+    raise AssertionError("an executor needs its own port")
 
 
 SPEC = ToolSpec(
@@ -83,7 +83,7 @@ class ExecutorGate(Gatekeeper):
         if not executes:
             axes = structs.replace(axes, work_mode=WorkMode.PLAN)
         effects = EFFECTS if executes and not read_only else EFFECTS - {Effect.EDIT}
-        touch = Touch(effects, why=f"{self._name} works by itself, with a network")
+        touch = Touch(effects, why=f"{self._name} works independently, with network access")
         rules = (*self._journal.state.rules, *toolbox.outside.rules(), *self._own_rule(axes.permission_profile))
         terms = structs.replace(toolbox.terms, person=self._core.person, rules=rules, read_only=read_only)
         decision = gate.decide(SPEC, touch, axes, terms, self._name)
@@ -168,7 +168,7 @@ class ExecutorStart:
             raise
         finally:
             self._turn.spend(heard.usage, heard.cost)
-        ended = heard.ended or Ended(False, failure=ExecutorFailure.GARBAGE, reason="it ended without a word")
+        ended = heard.ended or Ended(False, failure=ExecutorFailure.GARBAGE, reason="it ended without output")
         follows = None if ended.ok else self._follows(attempt, ended)
         wait = follows if isinstance(follows, executors.Again) else None
         if isinstance(follows, executors.GiveUp) and follows.reason:

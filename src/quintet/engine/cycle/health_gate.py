@@ -54,7 +54,7 @@ class HealthGate:
         question = QuestionAsked(
             question=core.ids.new("q"),
             kind="approve",
-            text="something is wrong before the next unit: switch to repair and fix it?",
+            text="a problem was found before the next task: switch to repair and fix it?",
             choices=APPROVAL,
             detail=tuple(f"{finding.code}  {finding.problem}" for finding in wrong[:MOST_SAID]),
         )
@@ -63,14 +63,14 @@ class HealthGate:
     async def _repair(self, wrong: list[Finding], actor: Actor) -> Stop | None:
         context, core = self._context, self._context.core
         before = context.state.axes
-        self._turn(_lowered(before), f"before a unit: {wrong[0].problem}", actor)
+        self._turn(_lowered(before), f"before a task: {wrong[0].problem}", actor)
         for line in await fix(core.cycle.look(), context.tasks, core.store):
             context.journal.post(Noticed(level="info", code="MENDED", text=f"fixed    {line}"))
         left = [finding for finding in await core.cycle.look().examined() if stops(finding)]
         if left:
             return _blocked(left)
         back = AxesChange(work_mode=before.work_mode, permission_profile=before.permission_profile)
-        self._turn(back, "nothing is wrong any more", actor)
+        self._turn(back, "no problems left", actor)
         return None
 
     def _turn(self, change: AxesChange, reason: str, actor: Actor) -> None:
@@ -94,4 +94,4 @@ def _lowered(axes: Axes) -> AxesChange:
 
 def _blocked(wrong: list[Finding]) -> Stop:
     said = "; ".join(f"{finding.code}: {finding.problem}" for finding in wrong[:MOST_SAID])
-    return Stop(EndStatus.BLOCKED, f"nothing is dispatched: {said}")
+    return Stop(EndStatus.BLOCKED, f"no task starts: {said}")

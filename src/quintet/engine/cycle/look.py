@@ -74,13 +74,13 @@ class Look:
 
     def _leases(self) -> Iterator[Finding]:
         for lease in self.stale_leases():
-            problem = f"session {lease.session} is still leased to process {lease.pid}, which is gone"
+            problem = f"session {lease.session} is still leased to process {lease.pid}, which has ended"
             yield Finding("SESSION_LEASE_STALE", W, SESSION, lease.session, problem, "release the lease", True)
 
     def _claims(self) -> Iterator[Finding]:
         for claim in self._probe.claims().values():
             if not owner_lives(claim, self._now, self._process_identity):
-                problem = f"task {claim.task} is still claimed by process {claim.owner_pid}, which is gone"
+                problem = f"task {claim.task} is still claimed by process {claim.owner_pid}, which has ended"
                 advice = "release the claim; a task that was running is tried again"
                 yield Finding("TASK_CLAIM_STALE", W, TASK, claim.task, problem, advice, True)
 
@@ -94,13 +94,13 @@ class Look:
     def _git(self) -> Iterator[Finding]:
         if doing := self._probe.unfinished_git():
             problem = f"git is in the middle of a {doing}"
-            advice = f"Finish it or take it back (git {doing} --abort), then continue."
+            advice = f"Finish it or undo it (git {doing} --abort), then continue."
             yield Finding("GIT_UNFINISHED", E, PROJECT, doing, problem, advice)
 
     def _runtime(self) -> Iterator[Finding]:
         if path := self._probe.changed_code():
-            problem = f"Quintet's own files have changed since this process began: {path}"
-            advice = "Leave and come back with `quintet --resume`, so that all of it is of one version."
+            problem = f"Quintet's own files have changed since this process started: {path}"
+            advice = "Leave and run `quintet --resume`, so that everything runs the same version."
             yield Finding("RUNTIME_DRIFT", E, MACHINE, path, problem, advice)
 
     def _parts(self) -> Iterator[Finding]:
@@ -110,20 +110,22 @@ class Look:
                 yield Finding("PROGRAM_MISSING", E, MACHINE, part.name, f"{part.name} is missing", part.missing)
         if not sandbox.ready:
             problem = f"commands run in sandbox {sandbox.found}: {sandbox.missing}"
-            yield Finding("SANDBOX_WEAK", W, MACHINE, sandbox.found, problem, "Install bubblewrap, or let it start.")
+            yield Finding(
+                "SANDBOX_WEAK", W, MACHINE, sandbox.found, problem, "Install bubblewrap, or allow it to start."
+            )
 
     def _prompts(self) -> Iterator[Finding]:
         own = self._probe.own_prompts()
         for name, why in own.refused:
-            advice = "Change the page, or delete it: no session begins here until then."
+            advice = "Change the page, or delete it: until then no session can start here."
             yield Finding("PROMPT_REFUSED", E, PROJECT, name, why, advice)
         for name in own.unknown:
-            problem = f"{name}: a prompt of this project's that replaces none of the built-in ones"
+            problem = f"{name}: a prompt of this project that replaces no built-in prompt"
             advice = "Give it the name of a built-in page, or delete it."
             yield Finding("PROMPT_UNKNOWN", W, PROJECT, name, problem, advice)
         for name in own.used:
-            problem = f"{name}: a prompt of this project's replaces the built-in one"
-            advice = "Nothing is wrong: delete it to have the built-in one again."
+            problem = f"{name}: a prompt of this project replaces the built-in one"
+            advice = "This is not an error: delete it to use the built-in one again."
             yield Finding("PROMPT_OVERRIDDEN", I, PROJECT, name, problem, advice)
 
     def _verifications(self, scan: Scan) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ class PlanStep:
             )
             context.tasks.check(texts)
         except UsageError as error:
-            return Stop(EndStatus.FAILED, f"the plan cannot be taken. {error.message}")
+            return Stop(EndStatus.FAILED, f"the plan cannot be used. {error.message}")
         context.core.cycle.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
         planned = tuple(PlannedTask(t.id, t.title, t.depends_on, t.verification) for t in texts)
         milestone = context.core.ids.new("m")
@@ -78,7 +78,7 @@ class PlanStep:
         state = self._context.state
         if state.axes.work_mode is only_from:
             change = AxesChange(work_mode=work_mode)
-            wanted = dials.new(self._context.core.ids, change, Scope.NOW, "the cycle you asked for")
+            wanted = dials.new(self._context.core.ids, change, Scope.NOW, "the cycle that you started")
             self._context.journal.post(dials.turn(state, wanted, Activity()))
 
     async def _native(self) -> Planned | Stop:
@@ -87,9 +87,7 @@ class PlanStep:
         if staged:
             self.turn(WorkMode.PLAN, only_from=WorkMode.BUILD)
             if context.state.axes.work_mode is not WorkMode.PLAN:
-                return Stop(
-                    EndStatus.PAUSED, f"plans are made in work mode plan, and this is {context.state.axes.work_mode}"
-                )
+                return Stop(EndStatus.PAUSED, f"plans need work mode plan; this is {context.state.axes.work_mode}")
         text = self._told(cycle.text) if staged else cycle.text
         work = TurnWork(
             text,

@@ -35,7 +35,7 @@ async def repair(core: Core, journal: Journal, turns: Turns, work: TurnWork) -> 
 
     async def step(turn: Turn) -> StepResult[None]:
         if left:
-            raise Blocked(f"the offline rules can fix no more than this. {told(left)}")
+            raise Blocked(f"the offline rules cannot fix more. {told(left)}")
         return StepResult(WELL, None)
 
     await turns.run_step(work, step)
@@ -56,4 +56,4 @@ def told(findings: list[Finding]) -> str:
     if not findings:
         return ""
     lines = [f"- {one.code} ({one.severity}, {one.scope}): {one.told}" for one in findings]
-    return "\n".join([f"The doctor finds {counted(len(findings), 'thing')} wrong:", *lines])
+    return "\n".join([f"The doctor finds {counted(len(findings), 'problem')}:", *lines])

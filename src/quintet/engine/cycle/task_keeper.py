@@ -30,7 +30,7 @@ from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, T
 from quintet.engine.session.leases import LEASE_SECONDS, owner_lives
 
 S = TaskStatus
-MAY_HAVE_PUBLISHED = "cut short while it published; see whether it did, then move it to todo or cancel it"
+MAY_HAVE_PUBLISHED = "interrupted while it published; check whether it did, then move it to todo or cancel it"
 PROCESS_ENDED = "its process ended"
 WAITING_FOR_A_VERDICT = (TaskStatus.VERIFYING, TaskStatus.REVIEWING)
 NO_RUN = "tasks"  # the folder for what is cancelled outside a run
@@ -235,7 +235,7 @@ class TaskKeeper:
         try:
             step.commit()
         except QuintetError as error:
-            error.hint = f"The task is {after}, and its file still where it was; `quintet doctor fix` moves it."
+            error.hint = f"The task is {after}, but its file was not moved; `quintet doctor fix` moves it."
             raise
         return after_move, structs.replace(move, number=number)
 
@@ -259,7 +259,7 @@ class TaskKeeper:
         if owner_lives(claim, self._clock.uptime(), self._process_identity):
             raise TaskTaken(
                 f"task {task.id} is {task.status} in process {claim.owner_pid}",
-                hint="Stop it there (/stop), or wait until it is over.",
+                hint="Stop it there (/stop), or wait until it ends.",
             )
         await self.store.release_task(task.id, claim.owner)
 
@@ -270,7 +270,7 @@ class TaskKeeper:
         done = sum(task.status is TaskStatus.DONE and not _is_away(task) for task in self.store.tasks())
         dropped = sum(task.status in WAITING_FOR_A_VERDICT for task in self.store.tasks())
         draft = "clear task.md, " if self._files.exists(DRAFT) else ""
-        cancelled = f" and cancel {dropped} that wait to be verified" if dropped else ""
+        cancelled = f" and cancel {dropped} that wait for verification" if dropped else ""
         return f"{draft}archive {counted(done, 'done task')}{cancelled}"
 
     async def reset(self, run: str) -> list[str]:
@@ -304,7 +304,7 @@ class TaskKeeper:
         former = self.store.claims().get(self.find(task_id).id)
         gone = former.owner if former and not owner_lives(former, now, self._process_identity) else ""
         if not await self.store.claim_task(claim, gone):
-            raise TaskTaken(f"task {task_id} is being worked at by another process")
+            raise TaskTaken(f"another process is working on task {task_id}")
         return claim
 
     async def beat(self, task_id: str, owner: str, model: str, context: float | None = None) -> None:
@@ -375,7 +375,7 @@ class TaskKeeper:
             return f"wrote the id {task.id} into {drift.path} again"
         if (task.status is TaskStatus.CANCELLED or _is_away(task)) and self._files.exists(task.path):
             self._files.remove(drift.path)  # it was copied to another disk, and not yet removed here
-            return f"removed {drift.path}, which is in {task.path}"
+            return f"removed {drift.path}, because it is in {task.path}"
         run, name = task.path.split("/")[-2:][0], os.path.basename(task.path)
         step = self._files.stage_move(drift.path, place(task.status), run, name)
         text = drift.text or task.text
@@ -389,7 +389,7 @@ class TaskKeeper:
         completed = at if status is TaskStatus.DONE else ""
         task = Task(text, status, created=at, completed=completed, path=path, stamp=stamp)
         await self.store.add_tasks([task], FOUND_AS_FILE)
-        return f"took up {path} as task {text.id}, {status}"
+        return f"added {path} as task {text.id}, {status}"
 
 
 def instant(epoch: float) -> str:

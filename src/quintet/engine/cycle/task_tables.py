@@ -18,7 +18,7 @@ from quintet.domain.tasks.page import notes
 from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, milestones
 
 NONE_YET = "no tasks in this project; `quintet tasks add FILE` adds one from a page with front matter"
-ALL_AWAY = "no tasks here but archived ones; `quintet tasks show ID` shows one of them"
+ALL_AWAY = "only archived tasks here; `quintet tasks show ID` shows one of them"
 NEXT = "▸"
 
 
@@ -90,7 +90,7 @@ def queue_lines(tasks: Sequence[Task]) -> list[str]:
         if not open_ones:
             continue
         done = len(milestone.tasks) - len(open_ones)
-        lines += [*[""] * bool(lines), f"{milestone.id or 'no milestone'}  {done} of {len(milestone.tasks)} over"]
+        lines += [*[""] * bool(lines), f"{milestone.id or 'no milestone'}  {done} of {len(milestone.tasks)} finished"]
         open_ones.sort(key=lambda task: (task.status in READY, turn.get(task.id, len(turn) + 1)))
         rows = [
             (

@@ -132,7 +132,7 @@ class VerifyStep:
             reply = await turn.look(Stage.VERIFICATION, values)
             if reply is not None:
                 return _verdict(reply, looked=step > 0)
-        return VerifierReply(unclear=f"it read for {MOST_STEPS} requests and gave no verdict", looked=True)
+        return VerifierReply(unclear=f"it made {MOST_STEPS} requests and gave no verdict", looked=True)
 
     async def _by_cli(self, turn: Turn, task: Task, evidence: str, name: str) -> VerifierReply:
         context = self._context

@@ -282,11 +282,11 @@ class Replay:
         name = next(n for n in ("system", "tools", "messages", "count", "said") if getattr(then, n) != getattr(now, n))
         place = len(self.asked) - 1
         seq = self._requests[place].seq if place < len(self._requests) else 0
-        hint = f"what differs is in the request itself: {_SAID[name]}"
+        hint = f"the difference is in the request itself: {_SAID[name]}"
         shipped = {page: digest(text) for page, text in self._prompts.in_use()[1].items()}
         changed = [p for p in {**shipped, **self._segment.header.shipped} if not self._same_page(p, shipped)]
         if name == "system" and changed:
-            hint += f"; prompts that changed since: {', '.join(sorted(changed))}"
+            hint += f"; prompts changed since then: {', '.join(sorted(changed))}"
         self._different_request = Difference(
             seq, "request", name, str(getattr(then, name)), str(getattr(now, name)), hint
         )
@@ -321,10 +321,10 @@ class Replay:
 
 _SAID = {
     "system": "what the model gets before the conversation",
-    "tools": "the tools it is shown",
+    "tools": "the tools in the request",
     "messages": "the conversation",
     "count": "the number of messages",
-    "said": "the user's last words",
+    "said": "the user's last message",
 }
 
 
@@ -368,7 +368,7 @@ def lines(outcome: ReplayOutcome) -> list[str]:
     else:
         told = [f"different: {made} are equal, then", *_difference_lines(outcome.difference)]
     if not outcome.complete:
-        left = f", {outcome.left} events before the journal does" if outcome.left else ""
+        left = f", {outcome.left} events before the end of the journal" if outcome.left else ""
         told.append(f"the recording ends early{left}: its process did not close it")
     return told
 

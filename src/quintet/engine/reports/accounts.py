@@ -96,7 +96,7 @@ def _line(request: TimedActivity) -> RequestLine:
             user_mode, stage, model, attempt = _user_mode(event.axes), event.role, event.executor, event.attempt
             tool_count, reasoning, told = 0, False, event
         case _:
-            raise TypeError(f"{type(event).__name__} is no request")
+            raise TypeError(f"{type(event).__name__} is not a request")
     return RequestLine(
         seq=request.begun.seq,
         at=request.begun.at,
@@ -184,8 +184,8 @@ def nothing_logged(lines: Sequence[RequestLine], stage: str) -> str:
     """Why the log shows nothing, of a journal with these requests."""
     stages = list(dict.fromkeys(line.stage for line in lines))
     if stage and stages and stage not in stages:
-        return f"no request at stage {stage}; there are some at {', '.join(stages)}"
-    return f"none of {len(lines)} requests fits" if lines else "no model request yet"
+        return f"no request in stage {stage}; there are requests in {', '.join(stages)}"
+    return f"none of {len(lines)} requests match" if lines else "no model request yet"
 
 
 def _cells(line: RequestLine) -> list[str]:
@@ -299,12 +299,13 @@ def cost_lines(found: Costs) -> list[str]:
     lines = tally_table(found.by, [*found.rows, found.total])
     for model, count in found.unpriced.items():
         lines.append(
-            f"{model} had no price: {counted(count, 'request')} of it {'counts' if count == 1 else 'count'} as 0. "
-            f"Set models.{model}.price_input and price_output for those to come."
+            f"{model} had no price: {counted(count, 'request')} of it "
+            f"{'counts' if count == 1 else 'count'} as 0. Set models.{model}.price_input and price_output "
+            "for future requests."
         )
     for executor, count in found.untold.items():
         starts = f"{counted(count, 'start')} of it {'counts' if count == 1 else 'count'} as 0"
-        lines.append(f"{executor} does not say what it costs: {starts}.")
+        lines.append(f"{executor} does not report its cost: {starts}.")
     return lines
 
 

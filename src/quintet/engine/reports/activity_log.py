@@ -212,7 +212,7 @@ def _told(recorded: p.Recorded) -> tuple[str, str, str, float]:
         case p.SessionOpened() as e:
             return f"opened by {e.program}" + (f", a fork of {e.parent}" if e.parent else ""), "", "", 0.0
         case p.SessionTaken() as e:
-            return f"taken up by process {e.pid}", "", e.reason, 0.0
+            return f"continued in process {e.pid}", "", e.reason, 0.0
         case p.TurnStarted() as e:
             return e.text or "continued", "begun", "", 0.0
         case p.TurnFinished() as e:
@@ -222,7 +222,7 @@ def _told(recorded: p.Recorded) -> tuple[str, str, str, float]:
         case p.DialsTurned() as e:
             return turned(e), "", "", 0.0
         case p.ModelChosen() as e:
-            return f"model {e.name or 'as routed'}", "", "", 0.0
+            return f"model {e.name or 'chosen by routing'}", "", "", 0.0
         case p.ReasoningSwitched() as e:
             return f"reasoning {'on' if e.enabled else 'off'}", "", "", 0.0
         case p.CommandRan() as e:
@@ -232,7 +232,7 @@ def _told(recorded: p.Recorded) -> tuple[str, str, str, float]:
         case p.TaskMoved() as e:
             return f"{e.task}  {e.before} → {e.after}  {e.title}", str(e.after), e.reason, 0.0
         case p.CycleBegan() as e:
-            return f"cycle begun: {e.text}", "", "", 0.0
+            return f"cycle started: {e.text}", "", "", 0.0
         case p.CycleResumed() as e:
             return "cycle resumed", "", e.reason, 0.0
         case p.CycleMoved() as e:
@@ -246,7 +246,7 @@ def _told(recorded: p.Recorded) -> tuple[str, str, str, float]:
             parts = " and ".join(
                 word for word, taken in (("files", e.files), ("conversation", e.conversation)) if taken
             )
-            return f"{parts} back to before {e.to}", "", "", 0.0
+            return f"{parts} rewound to before {e.to}", "", "", 0.0
         case p.HookRan() as e:
             return f"hook {e.place}: {e.command}", "blocked" if e.blocked else f"exit {e.exit_code}", e.reason, 0.0
         case p.Noticed() as e:
@@ -359,5 +359,5 @@ def nothing_logged(every: Sequence[LogLine], chosen: LogFilter) -> str:
         return accounts.nothing_logged(requests, chosen.stage)
     stages = list(dict.fromkeys(line.stage for line in every if line.stage))
     if chosen.stage and stages and chosen.stage not in stages:
-        return f"nothing at stage {chosen.stage}; there are some at {', '.join(stages)}"
-    return f"none of {len(every)} lines fits" if every else "nothing was done yet"
+        return f"nothing in stage {chosen.stage}; there are entries in {', '.join(stages)}"
+    return f"none of {len(every)} lines match" if every else "nothing has happened yet"

@@ -25,7 +25,7 @@ CHUNK = 100  # entries that a browser lays out together
 OPEN_ENTRIES = 300  # in a page of at most so many, all turns are unfolded
 MOST_TOOLS = 12
 _TROUBLE = {"error": "error", "retry": "warning", "denied": "warning", "interrupted": "warning"}
-_OUTCOMES = (("ok", "ok"), ("denied, interrupted or tried again", "warning"), ("failed", "error"))
+_OUTCOMES = (("ok", "ok"), ("denied, interrupted or retried", "warning"), ("failed", "error"))
 _TOKENS = (("read from a cache", "soft"), ("other input", "ok"), ("output", "accent"))
 
 
@@ -76,7 +76,7 @@ def _head(found: Forensics) -> Iterator[str]:
     asked = report.approvals
     tiles = [
         ("time in turns", _long(report.seconds), _count(len(report.turns), "turn")),
-        ("model requests", f"{total.requests:,}", f"{total.failed:,} without a whole reply" if total.failed else ""),
+        ("model requests", f"{total.requests:,}", f"{total.failed:,} without a complete reply" if total.failed else ""),
         ("tool calls", f"{calls:,}", ", ".join(unwell)),
         ("tokens in", _short(total.input_tokens), f"{_short(total.cached_tokens)} from a cache"),
         ("tokens out", _short(total.output_tokens), ""),
@@ -100,7 +100,7 @@ def _charts(found: Forensics) -> Iterator[str]:
     scale = Scale(found)
     yield '<h2>Over time</h2>\n<section class="card">\n'
     yield from timeline(found)
-    between = "<span>the time between turns is drawn narrow</span>" if scale.gaps else ""
+    between = "<span>time between turns is shortened</span>" if scale.gaps else ""
     yield f'<p class="ends"><span>{_clock(scale.began)}</span>{between}<span>{_clock(scale.ended)}</span></p>\n'
     yield '<div class="legends">\n' + legend(_OUTCOMES, "requests and tools")
     for name, place in AXES:
@@ -227,7 +227,7 @@ def _entry(entry: Entry, began: str) -> Iterator[str]:
                 ("event", str(entry.seq)),
                 *([("error", line.code)] if line.code else []),
                 ("tokens", f"{usage.input_tokens:,} in ({usage.cached_tokens:,} cached), {usage.output_tokens:,} out"),
-                ("tools in view", f"{line.tool_count}{', visible reasoning' if line.reasoning else ''}"),
+                ("tools available", f"{line.tool_count}{', visible reasoning' if line.reasoning else ''}"),
                 ("axes", f"{line.badge} ({line.axes.surface})"),
             ]
             yield from _more(facts, entry.said)

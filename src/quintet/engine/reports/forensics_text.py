@@ -29,7 +29,7 @@ NAMES = {
     "report_made": "report",
     "history_compacted": "compacted",
     "user_messaged": "to the user",
-    "session_taken": "taken up",
+    "session_taken": "continued",
     "hook_ran": "hook",
     "noticed": "notice",
     "todo_moved": "todo",
@@ -51,7 +51,7 @@ def forensics_lines(found: Forensics, width: int = 0) -> list[Line]:
     if rows:
         lines += [Line(""), Line(f"  {next(shown)}", "dim")]
     if found.left_out:
-        lines.append(Line(f"  … {found.left_out:,} older entries are left out; --turn N shows a turn of them", "dim"))
+        lines.append(Line(f"  … {found.left_out:,} older entries are not shown; --turn N shows one turn", "dim"))
     turn = None
     for entry, row in zip(found.entries, shown, strict=True):
         if entry.turn != turn:

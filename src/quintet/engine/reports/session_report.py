@@ -241,7 +241,7 @@ def _approval_words(counts: Approvals) -> str:
     if not counts.asked:
         return "none asked"
     words = [f"{counts.approved} approved" + (f" ({counts.always} always)" if counts.always else "")]
-    words += [f"{counts.refused} refused", f"{counts.closed} closed unanswered", f"{counts.waiting} waiting"]
+    words += [f"{counts.refused} refused", f"{counts.closed} closed without an answer", f"{counts.waiting} waiting"]
     return f"{counts.asked} asked: {', '.join(words)}"
 
 

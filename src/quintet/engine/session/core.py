@@ -194,4 +194,4 @@ def _no_executors() -> Any:
 
 
 def _no_tasks() -> Any:
-    raise UsageError("no tasks are kept here")
+    raise UsageError("there are no tasks here")

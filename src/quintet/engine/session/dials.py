@@ -41,7 +41,7 @@ def reach(state: SessionState, boundary: Boundary) -> list[Event]:
                     before=axes,
                     after=after,
                     actor=loan.transition.actor,
-                    reason="the unit it was for has ended",
+                    reason="the task it was for has ended",
                     scope=Scope.FOR_NEXT_UNIT,
                     change=back,
                 )

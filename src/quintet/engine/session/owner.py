@@ -189,7 +189,7 @@ class Owner:
                 await self._take(submitted)
             elif submitted.id not in self._passed_over:
                 self._passed_over.add(submitted.id)
-                text = f"the submission {submitted.id} cannot be read and is passed over: {submitted.why}"
+                text = f"the submission {submitted.id} cannot be read and is ignored: {submitted.why}"
                 await self.journal.append(Noticed(level="error", code="SUBMISSION_UNREADABLE", text=text))
 
     async def _take(self, submitted: Submitted) -> None:

@@ -142,12 +142,14 @@ class Session:
         submission's own: what was accepted with it before, also by another process, is this one, and is not run again.
         """
         if id and not re.fullmatch(ID, id):
-            raise UsageError(f"{visible(id)!r} is no id of an input: letters, digits, dots and dashes, at most 64")
+            raise UsageError(
+                f"{visible(id)!r} is not a valid input id: use letters, digits, dots and dashes, at most 64"
+            )
         most = self._core.settings.limits.input_bytes
         if isinstance(body, Say) and len(body.text) * 4 > most and (size := len(body.text.encode())) > most:
             raise UsageError(
                 f"the input is {size / 1e6:.1f} MB; the limit is {most / 1e6:g} MB (limits.input_bytes)",
-                hint="Put it into a file of the project and name the file instead.",
+                hint="Write it to a file of the project and name the file instead.",
             )
         if isinstance(body, Say):  # a terminal or an argument may hand us bytes that are no text
             body = Say(text=body.text.encode("utf-8", "replace").decode())

@@ -196,12 +196,12 @@ def _task_words(tasks: StatusTasks) -> str:
 def _health_words(health: dict[str, int]) -> str:
     words = {"error": "error", "warning": "warning", "info": "note"}
     found = [counted(number, words[severity]) for severity, number in health.items() if number]
-    return f"{', '.join(found) or 'nothing wrong at a glance'} · quintet doctor looks at everything"
+    return f"{', '.join(found) or 'no problems found'} · quintet doctor checks everything"
 
 
 def _trust_words(answer: StatusAnswer) -> str:
     changed = len(answer.trust_changes)
-    return f"yes, but for {changed} new or changed" if changed else "yes" if answer.trust else "no"
+    return f"yes, except {changed} new or changed" if changed else "yes" if answer.trust else "no"
 
 
 def sandbox_words(kind: str) -> str:
@@ -217,7 +217,7 @@ def opened_words(opened: OpenedPlaces) -> str:
 def network_words(loopback_open: bool) -> str:
     """What a command that may use the network reaches here."""
     state = "open" if loopback_open else "closed"
-    return f"this machine's own ports (localhost) are {state} to commands with a network"
+    return f"this machine's own ports (localhost) are {state} for commands with network access"
 
 
 def cycle_line(cycle: CycleBrief, *, paused: bool = False) -> str:

@@ -62,17 +62,19 @@ def why_lines(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
                 f"effects  {', '.join(e.effects) or 'none'}",
                 f"dials    {badge.full(e.axes)}  ({e.axes.surface})",
                 f"access   {_access(e)}",
-                f"person   {'attached' if e.person else 'nobody attached'} · sandbox {e.sandbox}",
+                f"person   {'attached' if e.person else 'nobody can approve'} · sandbox {e.sandbox}",
             ]
         case DialsTurned() as e:
             lines = [
-                f"turned   {badge.full(e.before)}  →  {badge.full(e.after)}",
+                f"changed  {badge.full(e.before)}  →  {badge.full(e.after)}",
                 f"because  {e.reason}",
                 f"by       {e.actor}, scope {e.scope}",
             ]
         case event:
             kind = type(event).__name__
-            lines = [f"event {recorded.seq} is {kind}; decisions, questions, calls and transitions have a reason"]
+            lines = [
+                (f"event {recorded.seq} is {kind}; only decisions, questions, calls and transitions have a reason")
+            ]
     return [visible(line) for line in lines], as_json(recorded)
 
 

@@ -361,7 +361,7 @@ class Turn:
             self._report(DeliveryState.DONE, "the doctor finds no more problems")
             return DeliveryState.DONE
         self._outcome = "\n".join(f"- {one.code}: {one.told}" for one in left)
-        reason = f"the doctor still finds {counted(len(left), 'thing')}:\n{self._outcome}"
+        reason = f"the doctor still finds {counted(len(left), 'problem')}:\n{self._outcome}"
         self._report(DeliveryState.NEEDS_WORK, reason)
         known, self._health = self._health, named(left)
         if self._is_autonomous and known == self._health:

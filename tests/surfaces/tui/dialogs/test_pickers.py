@@ -314,7 +314,7 @@ def test_rewind_shows_what_it_would_do_and_does_it(repo: Path) -> None:
         await person.sees("1 path to restore", "remove", "made.txt", "the conversation goes from")
         await person.press("enter")
         await closed(person)
-        await person.sees("back to before 1: 1 file restored, conversation cut there")
+        await person.sees("rewound to before 1: 1 file restored, conversation shortened")
         assert not (repo / "made.txt").exists()
 
     look(repo, script, *replies, axes=BUILD)
@@ -329,7 +329,7 @@ def test_rewind_takes_back_only_the_files_or_only_the_conversation(repo: Path, k
         await opened(person, "alt+r")
         await person.press(key)
         await closed(person)
-        await person.sees("back to before 1: " + ("0 files restored" if what == "files" else "files as they are"))
+        await person.sees("rewound to before 1: " + ("0 files restored" if what == "files" else "files unchanged"))
 
     look(repo, script, "good morning")
 

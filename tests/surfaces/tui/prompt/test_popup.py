@@ -153,7 +153,7 @@ def test_a_slash_offers_commands_with_their_help(repo: Path) -> None:
         async with at_prompt(repo, size=(100, 24)) as typist:
             await typist.types("/per")
             assert typist.offered == ["/permission-profile"]
-            assert any("what may proceed without approval" in row for row in typist.rows())
+            assert any("what runs without approval" in row for row in typist.rows())
             await typist.press("enter")
             assert typist.prompt.text == "/permission-profile "
             assert typist.offered == ["restricted", "normal", "trusted", "unrestricted"]

@@ -175,7 +175,7 @@ def test_s3_3_4_review_asks_for_deep_and_a_choice_turns_the_dial(repo: Path) -> 
     async def script(person: Person) -> None:
         await person.type("/mode review")
         await person.asked()
-        await person.sees("[d] go deep", "[g] stay at smart")
+        await person.sees("[d] switch to deep", "[g] stay at smart")
         await person.press("d")
         await person.wait(lambda: person.axes.model_mode is ModelMode.DEEP, "the dial")
         await person.wait(lambda: "review │ assisted │ normal │ deep" in person.badge, "the badge")

@@ -165,8 +165,8 @@ def test_a_countdown_is_one_line_and_gone_with_the_next_word() -> None:
 
 def test_long_work_is_one_line_and_gone_when_it_is_over() -> None:
     work = [p.Working(what="keeping files", done=done, total=total) for done, total in ((0, 0), (10_000, 30_000))]
-    assert told(work[0]) == ["  keeping files … · esc leaves it"]
-    assert told(*work) == ["  keeping files: 10,000 of 30,000 · esc leaves it"]
+    assert told(work[0]) == ["  keeping files … · Esc stops"]
+    assert told(*work) == ["  keeping files: 10,000 of 30,000 · Esc stops"]
     assert told(*work, p.TextDelta(step="s", text="back")) == ["  back"]
 
 
