@@ -41,7 +41,7 @@ def test_arguments_nested_without_an_end_are_an_error_the_model_can_act_on(tool:
 
 
 def test_arguments_without_an_end_are_an_error_too() -> None:
-    with pytest.raises(ToolFailed, match=f"{MOST_ARGUMENTS} is the most"):
+    with pytest.raises(ToolFailed, match=f"the limit is {MOST_ARGUMENTS}"):
         BY_NAME["bash"].bind('{"command": "' + "x" * MOST_ARGUMENTS + '"}')
 
 

@@ -77,7 +77,7 @@ def test_what_is_staged_without_a_file_tool_is_put_back(inside: Inside, line: st
     before = git(inside.root, "ls-files", "-s")
     notes = did(inside, line)
     assert git(inside.root, "ls-files", "-s") == before
-    assert path in notes and "put back" in notes
+    assert path in notes and "restored" in notes
 
 
 @EVERY
@@ -294,4 +294,4 @@ def test_a_link_in_place_of_the_index_is_not_written_through(tmp_path: Path, ins
 
 def test_a_repository_that_cannot_be_looked_at_any_more_is_told(inside: Inside) -> None:
     notes = did(inside, f"{MAKE}; {COMMITTED}; git update-ref refs/heads/x $C; mv .git/refs .git/r; ln -s r .git/refs")
-    assert "could not be looked at" in notes
+    assert "could not be checked" in notes

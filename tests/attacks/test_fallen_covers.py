@@ -78,8 +78,10 @@ def test_what_an_editor_saved_meanwhile_is_named_with_what_the_command_could_do(
     first, second = meanwhile(repo, does, ".envrc", "conf/.env")
     assert "WROTE .envrc" in first.output  # what is told is so
     told = " ".join(second.notes)
-    assert ".envrc was replaced meanwhile: since then a command that still runs could change it; check it" in told
-    assert "conf/.env was replaced meanwhile: since then a command that still runs could read it; check it" in told
+    assert ".envrc was replaced in the meantime: since then a command that still runs could change it; check it" in told
+    assert (
+        "conf/.env was replaced in the meantime: since then a command that still runs could read it; check it" in told
+    )
 
 
 def test_it_is_told_at_the_end_if_no_other_command_began(repo: Path) -> None:
@@ -97,7 +99,7 @@ def test_what_git_writes_anew_while_a_command_commits_is_named(repo: Path) -> No
         subprocess.run(("git", "config", "user.name", "b"), cwd=repo, check=True)
 
     first, second = meanwhile(repo, does, effect=Effect.COMMIT)
-    assert ".git/config was replaced meanwhile" in " ".join((*first.notes, *second.notes))
+    assert ".git/config was replaced in the meantime" in " ".join((*first.notes, *second.notes))
 
 
 def test_a_whole_git_folder_keeps_its_cover(repo: Path) -> None:

@@ -135,7 +135,7 @@ def test_what_no_snapshot_holds_is_not_written_over_without_approval(project: Pa
     assert [done.status for done in driver.of(p.ToolFinished)] == ["error"] * len(over)
     assert all("data.bin is too large" in done.content for done in driver.of(p.ToolFinished))
     beside = rewound(project, bash("rm plain.txt; echo x > data.bin")).of(p.CallDecided)[-1]
-    assert beside.verdict == "ask" and "data.bin is written over" in beside.reason
+    assert beside.verdict == "ask" and "data.bin would be overwritten" in beside.reason
     assert (project / "data.bin").stat().st_size > LARGEST_FILE
     rewound(project, bash('python3 -c \'open("data.bin", "w")\''))
     assert (project / "data.bin").exists()  # what took its place is not taken for new

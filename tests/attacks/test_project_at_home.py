@@ -121,7 +121,7 @@ def test_a_search_does_not_show_it_and_the_start_says_where_one_is(home: Path) -
     driver = drive(home, script, model, settings={"tools.presentation": "flat"})
     (found,) = driver.of(p.ToolFinished)
     assert CANARY not in found.content
-    assert "holds your home folder" in next(note.text for note in driver.of(p.Noticed) if note.code == "HOME")
+    assert "contains your home folder" in next(note.text for note in driver.of(p.Noticed) if note.code == "HOME")
 
 
 @pytest.mark.parametrize("user_name", ["user"], indirect=True)

@@ -92,7 +92,7 @@ def test_a_projects_settings_cannot_name_it_nor_bring_a_server_that_gets_it(repo
     found = listed(repo)
     assert "may be a secret" in found["docs"].problem
     assert "may be a secret" in found["mine"].problem
-    assert "only your own settings may say that" in " ".join(config.load(locate(str(repo))).warnings)
+    assert "only your own settings may set this" in " ".join(config.load(locate(str(repo))).warnings)
 
 
 def test_what_is_no_secret_is_filled_in(repo: Path) -> None:

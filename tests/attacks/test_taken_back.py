@@ -239,7 +239,7 @@ def _hard_link(repo: Path) -> None:
 
 LACKING = {
     "too large": (_too_large, "rm x.bin", "x.bin", "is larger than"),
-    "a nested repository": (_nested, "rm -rf lib", "lib/x", "is a repository of its own"),
+    "a nested repository": (_nested, "rm -rf lib", "lib/x", "is a separate repository"),
     "behind a link": (_linked, "rm link/x", "real/x", "is behind a link"),
     "above a link": (_above_a_link, "rm link/../x", "deep/x", "is behind a link"),
     "above a link, by cd": (_above_a_link, "cd link && rm ../x", "deep/x", "is behind a link"),

@@ -139,6 +139,6 @@ def test_what_is_ignored_is_one_notice_for_each_reason(repo: Path) -> None:
     never, untrusted = config.load(locate(str(hostile(repo)))).warnings
     assert never.count(str(repo)) == untrusted.count(str(repo)) == 1
     keys = "models.evil.base_url, models.evil.api_key_env"
-    assert never.endswith(f"{keys} are ignored: only your own settings may say that")
+    assert never.endswith(f"{keys} are ignored: only your own settings may set this")
     assert "sandbox.use, routing.smart, models.evil.model" in untrusted
     assert untrusted.endswith("are ignored until you trust this folder (`quintet trust`)")

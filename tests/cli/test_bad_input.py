@@ -282,7 +282,7 @@ CUT = stuck_after("Half an ans")
 FAILURES = {
     "hangs": (Reply(text="late", only=0, then="hang"), "LLM_TIMEOUT", "silent for 0.3 s"),
     "hangs in the middle": (CUT, "LLM_TIMEOUT", "silent for 0.3 s"),
-    "cuts the stream": (Reply(text="Half an ans", only=CUT.only, then="close"), "LLM_BAD_RESPONSE", "broke off"),
+    "cuts the stream": (Reply(text="Half an ans", only=CUT.only, then="close"), "LLM_BAD_RESPONSE", "is incomplete"),
     "hangs up": (Reply(only=0, then="close"), "LLM_HTTP_ERROR", "closed the connection"),
     "is no HTTP server": (Reply(raw="SSH-2.0-OpenSSH_9.6\r\n", then="close"), "LLM_BAD_RESPONSE", "HTTP"),
     "answers with a web page": (Reply(body="<html>hello</html>"), "LLM_BAD_RESPONSE", ""),
@@ -329,7 +329,7 @@ def test_a_failing_server_is_tried_again_as_often_as_the_settings_say(quintet: P
     server = model(Reply(status=503, body="busy"), Reply(text="Now it works."), retries=1)
     done = quintet.run("-p", "hello").clean(0)
     assert done.out == "Now it works.\n"
-    assert "trying again" in done.err
+    assert "retrying in" in done.err
     assert len(server.server.requests) == 2
 
 

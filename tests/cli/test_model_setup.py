@@ -237,7 +237,7 @@ NO_MODEL = failing(404, "not_found_error", "model: claude-sonet-4-5")
         ((), failing(401, "authentication_error"), None, "refuses the key from ANTHROPIC_API_KEY"),
         ((), None, failing(401, "authentication_error"), "refuses the key from ANTHROPIC_API_KEY"),
         ((), None, failing(402, "billing_error"), "Add credit at console.anthropic.com"),
-        ((), None, failing(429, "rate_limit_error"), "look at your limits at console.anthropic.com"),
+        ((), None, failing(429, "rate_limit_error"), "check your limits at console.anthropic.com"),
         ((), HTML, None, "a sign-in page, a proxy or another server"),
         ((), None, HTML, "a sign-in page, a proxy or another server"),
         (("claude-sonnet-4-5-2025092",), None, NO_MODEL, f"Did you mean {CLAUDES[1]}"),

@@ -120,7 +120,7 @@ def test_without_a_keyring_one_that_is_asked_for_is_refused_with_the_way_out(qui
     [
         (("set", "BAD-NAME"), VALUE, "not a variable name"),
         (("set", "X_KEY"), "", "a value of 1 to"),
-        (("remove", "X_KEY"), "", "no secret X_KEY is kept here"),
+        (("remove", "X_KEY"), "", "no secret X_KEY is stored here"),
         (("steal", "X_KEY"), "", "not one of list, set, remove"),
     ],
 )

@@ -84,13 +84,13 @@ def test_doctor_says_what_each_missing_tool_needs(quintet: Program, tmp_path: Pa
         "analyze_test_failure",
         "deploy",
     }
-    assert tools["bash"]["needs"] == ["bash: the system's packages have it"]
+    assert tools["bash"]["needs"] == ["bash: install it from your system's packages"]
     assert [need.split(":")[0] for need in tools["analyze_test_failure"]["needs"]] == ["pytest", "bash"]
     assert parts["sandbox"]["found"] in ("partial", "none")
     assert "bubblewrap (bwrap) is not on PATH" in parts["sandbox"]["missing"]
     shown = quintet.run("tools", "doctor", PATH=str(tmp_path / "bin")).clean(1).out.splitlines()
     assert [line.split(maxsplit=2) for line in shown if line.startswith("TodoVerify")] == [
-        ["TodoVerify", "missing", "bash: the system's packages have it"]
+        ["TodoVerify", "missing", "bash: install it from your system's packages"]
     ]
 
 

@@ -142,7 +142,7 @@ def test_an_older_quintet_that_is_only_suspended_keeps_its_schema(tmp_path: Path
     old = _older(path, 2)
     started = Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]
     old.execute("UPDATE sessions SET owner_pid = ?, owner_started = ?, lease_until = 0", (os.getpid(), started))
-    with pytest.raises(StoreError, match="still at work in session q5-1"):
+    with pytest.raises(StoreError, match="still runs session q5-1"):
         connect(str(path))
 
 
@@ -294,6 +294,6 @@ def test_an_id_of_another_input_is_refused(quintet: Program) -> None:
     session = _session(quintet)
     quintet.run("-p", "! true", "--resume", session, "--input-id", "a").clean(0)
     refused = quintet.run("-p", "! false", "--resume", session, "--input-id", "a").clean(2)
-    assert "the id a is that of another input" in refused.err
+    assert "the id a belongs to another input" in refused.err
     assert "is not a valid input id" in quintet.run("-p", "x", "--resume", session, "--input-id", "a b").clean(2).err
     assert "--input-id goes with" in quintet.run("-p", "x", "--input-id", "a").clean(2).err

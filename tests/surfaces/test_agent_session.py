@@ -102,7 +102,7 @@ def test_line_by_line_the_agent_shows_itself_and_its_steps(quintet: Program, mod
     person.types("words")
     person.sees("step     Step 2", "All counted.", "completed", "› ")
     person.types("/dismiss")
-    person.sees("crew is dismissed", "› ")
+    person.sees("crew was dismissed", "› ")
     person.types("/quit")
     assert person.leaves()[0] == 0
 
@@ -114,6 +114,6 @@ def test_entering_an_unknown_agent_opens_no_session(quintet: Program) -> None:
 
 def test_headless_commands_on_agents_say_what_they_did(quintet: Program) -> None:
     assert quintet.run("-p", "/agents crew").clean(0).out == "you are talking to Crew, The crew\n"
-    assert quintet.run("-p", "goodbye", "--resume").clean(0).out == "crew is dismissed\n"
+    assert quintet.run("-p", "goodbye", "--resume").clean(0).out == "crew was dismissed\n"
     refused = quintet.run("-p", "/resume run-none").clean(1)
     assert "there is no run run-none" in refused.err

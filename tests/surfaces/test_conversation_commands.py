@@ -97,7 +97,7 @@ def test_undo_shows_then_takes_back_one_turn_after_the_other_and_can_be_undone(q
 def test_undo_leaves_alone_what_somebody_else_changed_since(quintet: Program) -> None:
     changed(quintet)
     (quintet.root / "new.txt").write_text("mine\n")
-    assert "changed from outside since" in says(quintet, "/undo")
+    assert "changed from outside since then" in says(quintet, "/undo")
     says(quintet, "/undo yes")
     assert (quintet.root / "new.txt").read_text() == "mine\n"
 
@@ -125,7 +125,7 @@ def test_init_with_a_model_is_a_turn_that_has_the_facts(quintet: Program, model:
     )
     quintet.run("-p", "/init", *BUILD).clean(0)
     asked = next(said for role, said in server.said[0] if role == "user")
-    assert "AGENTS.md" in asked and "languages, by files: Python" in asked
+    assert "AGENTS.md" in asked and "languages, by number of files: Python" in asked
     assert (quintet.root / "AGENTS.md").read_text() == "# Tally\n"
 
 
@@ -181,7 +181,7 @@ def test_export_writes_a_new_file_without_secrets_and_html_that_needs_nothing(
     page = (quintet.root / "out.md").read_text()
     assert "```python\nx = 1 < 2\n```" in page and "> say " in page and "tide-4711-lantern" not in page
     assert "it already exists" in says(quintet, "/export out.md", 2)
-    assert "protected place" in says(quintet, "/export .git/hooks/pre-commit", 2)
+    assert "path is protected" in says(quintet, "/export .git/hooks/pre-commit", 2)
     says(quintet, "/export page.html")
     html = (quintet.root / "page.html").read_text()
     assert "&lt;b&gt;this&lt;/b&gt;" in html and "<pre>x = 1 &lt; 2</pre>" in html

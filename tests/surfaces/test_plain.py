@@ -195,7 +195,7 @@ def test_ctrl_c_holds_what_is_queued_and_lists_it(quintet: Program, model: Model
     terminal.types("/queued")
     terminal.sees("1  second", "2  third")
     terminal.interrupts()
-    hint = "held     2 queued inputs; /queued run starts them, /resume first continues what was interrupted"
+    hint = "held     2 queued inputs; /queued run starts them, /resume first continues the interrupted turn"
     terminal.sees(hint, "1  second  held", "2  third   held", "/queued run", "› ")
     terminal.types("/queued run")
     terminal.sees("To the second.", "To the third.", "› ")

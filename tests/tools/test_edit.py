@@ -53,7 +53,9 @@ def test_what_is_not_found_leaves_the_file_and_shows_the_nearest_lines(tools: Ca
         said = tools.fails(
             "Edit", file_path="a.py", old_string="def total(rows):\n    return sum(rows)", new_string="x"
         )
-        assert said.startswith("a.py: that text does not occur in it. Nearest are lines 1–2:\n1\tdef total(lines):")
+        assert said.startswith(
+            "a.py: that text does not occur in the file. Most similar: lines 1–2:\n1\tdef total(lines):"
+        )
         assert (tools.root / "a.py").read_text() == "def total(lines):\n    return sum(lines)\n"
 
 
@@ -109,7 +111,10 @@ def test_a_patch_changes_several_files(files: Caller) -> None:
     ("patch", "why"),
     [
         (PATCH.replace("c = 1", "c = one"), "two.py, hunk 1 of 1: that text does not occur"),
-        (PATCH.replace("deep/new.py", "tally/count.py"), "tally/count.py: the patch adds it, and it already exists"),
+        (
+            PATCH.replace("deep/new.py", "tally/count.py"),
+            "tally/count.py: the patch adds this file, but it already exists",
+        ),
         (PATCH.replace("two.py", "tally/count.py"), "tally/count.py: read it first"),
         (PATCH.replace("two.py", "absent.py"), "absent.py: No such file"),
         (PATCH.replace("deep/new.py", "one.py/below"), "one.py/below: Not a directory"),

@@ -317,7 +317,7 @@ def test_write_of_what_is_there_already_is_no_change(tools: Caller) -> None:
     tools("Write", file_path="same.txt", content="a\n")
     before = (tools.root / "same.txt").stat().st_mtime_ns
     again = tools("Write", file_path="same.txt", content="a\n")
-    assert (again.changed, again.content) == ((), "nothing changed: same.txt has this content already")
+    assert (again.changed, again.content) == ((), "nothing changed: same.txt already has this content")
     assert (tools.root / "same.txt").stat().st_mtime_ns == before
     assert tools("Write", file_path="empty.txt", content="").changed == ("empty.txt",)
 

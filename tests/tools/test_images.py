@@ -51,7 +51,7 @@ def test_an_image_that_cannot_be_shown_is_said_to_be_none_that_can(tools: Caller
 
 def test_a_line_beyond_the_end_of_a_file_is_said_not_to_be_there(tools: Caller) -> None:
     (tools.root / "two.txt").write_text("one\ntwo\n")
-    assert tools.ok("Read", file_path="two.txt", offset=3) == "two.txt: it ends with line 2; there is no line 3"
+    assert tools.ok("Read", file_path="two.txt", offset=3) == "two.txt: it ends at line 2; there is no line 3"
 
 
 async def _sent(model: ScriptedModel, folder: str, image: KeptImage) -> Message:
@@ -74,7 +74,7 @@ def test_a_request_gets_the_image_and_a_sentence_where_it_is_gone(tools: Caller)
     assert (seen.text, seen.kept, [one.media_type for one in seen.images]) == ("shown", (), ["image/png"])
     assert isinstance(seen.images[0], Image)
     gone = sent(ScriptedModel(["ok"]), "/nowhere", image)
-    assert gone.text == "shown\n(an image of 108 bytes, image/png, that is no longer kept)"
+    assert gone.text == "shown\n(an image of 108 bytes, image/png, which is no longer saved)"
 
 
 def test_a_picture_that_holds_a_known_secret_is_not_shown(

@@ -65,14 +65,14 @@ def test_what_cannot_be_looked_at_says_why(repo: Path) -> None:
         ([], "1 to 8 are allowed"),
         (["a.pdf"] * 9, "1 to 8 are allowed"),
         (["a.pdf"], "a.pdf: not a PNG, JPEG, WebP or GIF"),
-        (["big.png"], "the most that can be looked at is 5000000"),
+        (["big.png"], "the limit is 5000000"),
         (["key.pem"], "it may contain secrets"),
         (["link.png"], "it may contain secrets"),
         (["nowhere.png"], "No such file"),
     ):
         assert says in tools.fails("visual_checker", question="?", images=images)
     assert tools.verdict("visual_checker", question="?", images=["/etc/passwd"]) is Verdict.ASK
-    assert "a question is expected" in tools.fails("ask_smart_friend", question=" ")
+    assert "expected a question" in tools.fails("ask_smart_friend", question=" ")
     assert model.requests == []
 
 
@@ -99,9 +99,9 @@ def test_an_answer_that_is_long_cut_or_refused_is_said_to_be(repo: Path) -> None
     said = [tools.ok("ask_smart_friend", question="?") for _ in replies]
     assert said[0].endswith("… 10000 characters left out …")
     assert said[1:] == [
-        "half\n(the answer was cut at its length limit)",
+        "half\n(the answer was truncated at its length limit)",
         "no\n(it declined to continue)",
-        "(it said nothing)",
+        "(it answered nothing)",
     ]
 
 

@@ -53,7 +53,7 @@ def test_s0_a_test_is_found_by_words_where_no_file_says_that_it_is_a_python_proj
     assert (result.status, result.summary) == (CallStatus.OK, "passes")
     for path in [*check.root.glob("*.py"), *check.root.glob("tests/*.py")]:
         path.unlink()
-    assert "this is no Python project" in check("analyze_test_failure", test_name="words").content
+    assert "this is not a Python project" in check("analyze_test_failure", test_name="words").content
 
 
 def test_a_failure_that_is_not_at_head_is_new(check: Caller) -> None:
@@ -130,8 +130,8 @@ def test_nothing_is_left_behind(check: Caller) -> None:
     [
         ("tests/nowhere.py", "tests/nowhere.py cannot be run:"),
         ("tests/test_count.py::nothing", "cannot be run:"),
-        ("--version", "the name of a test is expected"),
-        ("", "the name of a test is expected"),
+        ("--version", "expected the name of a test"),
+        ("", "expected the name of a test"),
         ("TestThing", "TestThing cannot be run:"),
     ],
 )

@@ -113,7 +113,7 @@ def feature_findings(checkup: Checkup) -> list[Finding]:
             try:
                 found += feature.load(check.look)(checkup)
             except Exception as error:  # its own code
-                problem = f"a check of {feature.name} broke: {type(error).__name__}: {error}"
+                problem = f"a check of {feature.name} failed: {type(error).__name__}: {error}"
                 advice = "The doctor's other findings are valid; report it to its author."
                 found.append(
                     Finding("CHECK_BROKEN", Severity.WARNING, HealthScope.MACHINE, check.look, problem, advice)

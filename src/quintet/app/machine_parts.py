@@ -61,7 +61,7 @@ def own_network(use: str, loopback: str) -> MachinePart:
     if loopback == "open":
         why = 'the setting sandbox.loopback is "open"'
     elif kind is not Sandbox.BWRAP:
-        why = "only bubblewrap can close this machine's own ports to commands with a network"
+        why = "only bubblewrap can close this machine's own ports to commands with network access"
     else:
         why = "pasta (package passt) or slirp4netns, with /dev/net/tun: closes this machine's own ports to commands"
     return MachinePart("network", False, "this machine's", why)
@@ -78,11 +78,11 @@ def _ripgrep(around: PartSources) -> MachinePart:
 
 
 def _git(around: PartSources) -> MachinePart:
-    return runs("git", ("git", "--version"), "git: the system's packages have it")
+    return runs("git", ("git", "--version"), "git: install it from your system's packages")
 
 
 def _bash(around: PartSources) -> MachinePart:
-    return runs("bash", ("bash", "--version"), "bash: the system's packages have it")
+    return runs("bash", ("bash", "--version"), "bash: install it from your system's packages")
 
 
 def _pytest(around: PartSources) -> MachinePart:
@@ -112,7 +112,7 @@ def runs(name: str, argv: Sequence[str], missing: str) -> MachinePart:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return MachinePart(name, False, "", f"{missing} ({argv[0]} is there and does not run: {error})")
+        return MachinePart(name, False, "", f"{missing} ({argv[0]} was found but does not run: {error})")
     said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().partition("\n")[0]
     if done.returncode:
         return MachinePart(name, False, "", f"{missing} ({argv[0]} ended with {done.returncode}: {said})")

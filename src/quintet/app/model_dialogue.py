@@ -76,7 +76,7 @@ def one_key(question: str) -> str:
 def typed_key(preset: Preset, base_url: str) -> str:
     """A key, typed unseen."""
     with _ended_by_ctrl_c():
-        return getpass(f"Key for {preset.title} (kept among your secrets, sent to {host_of(base_url)}): ").strip()
+        return getpass(f"Key for {preset.title} (stored with your secrets, sent to {host_of(base_url)}): ").strip()
 
 
 async def guided(places: Places, wanted: WantedModel | None = None) -> ConnectedModels:
@@ -119,12 +119,12 @@ def _asked_preset() -> Preset:
 
 def _asked_model(preset: Preset, listed: Sequence[str]) -> str:
     if not listed:
-        return _asked("Model, as it is called there (empty for a proposal): ")
+        return _asked("Model name at the provider (empty for a suggestion): ")
     shown = listed[:MOST_LISTED]
     say([f"  {number:>3}  {visible(name)}" for number, name in enumerate(shown, 1)])
     if len(listed) > len(shown):
-        say([f"  … {len(listed) - len(shown)} more; any of them can be named"])
-    answer = _asked("Which one? Number or name; empty for a proposal of fast, smart and deep: ")
+        say([f"  … {len(listed) - len(shown)} more; you can name any of them"])
+    answer = _asked("Which one? Number or name; empty for a suggestion for fast, smart and deep: ")
     return shown[int(answer) - 1] if answer.isdecimal() and 1 <= int(answer) <= len(shown) else answer
 
 

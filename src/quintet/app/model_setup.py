@@ -141,7 +141,7 @@ def decide(wanted: WantedModel, listed: Sequence[ListedModel]) -> ProposedModels
     if choice is None:
         if preset.server:
             todo = "ollama pull qwen3-coder" if preset.name == "ollama" else f"load one there ({preset.server.starts})"
-            raise UsageError(f"{preset.title} runs, and has no model.", hint=f"Get one first: {todo}")
+            raise UsageError(f"{preset.title} is running, but has no model.", hint=f"Get one first: {todo}")
         raise UsageError(
             f"Name the model: quintet models use {preset.name} MODEL",
             hint=f"{preset.title} needs {preset.needs}." if preset.needs else "",
@@ -160,13 +160,13 @@ async def connect(places: Places, wanted: WantedModel, tell: Tell = lambda text:
     tests: list[dict[str, Any]] = []
     notes: list[str] = []
     if wanted.test:
-        tell(f"tries {connecting.chosen(choice)}")
+        tell(f"testing {connecting.chosen(choice)}")
         tests, errors = await _tried(tables, reached.key)
         base = wanted.name or wanted.preset.name
         for name, error in errors.items():
             if name == base:
                 raise _advised(wanted, reached, error, tables[name]["model"], [model.id for model in listed])
-            notes.append(f"{tables[name]['model']} does not answer ({error.message}); {base} does its work.")
+            notes.append(f"{tables[name]['model']} does not answer ({error.message}); {base} is used instead.")
             del tables[name]
             routing = {use: base if routed == name else routed for use, routed in routing.items()}
     elif wanted.model and listed and not presets.has_model(listed, wanted.model):
@@ -211,7 +211,7 @@ def _ask_ollama(reached: Reached, tables: dict[str, dict[str, Any]]) -> list[str
         facts = ollama.model_facts(reached.base_url, table["model"], reached.key)
         table |= facts.table
         if facts.tools is False:
-            notes.append(f"{table['model']} cannot call tools: it answers questions and changes nothing.")
+            notes.append(f"{table['model']} cannot call tools: it can answer questions but not change anything.")
     return notes
 
 

@@ -415,7 +415,7 @@ async def _take_over(
     """Make this process the session's owner; None while another one lives, or if another process was faster."""
     row = store.session(session)
     if row is None:
-        raise NotFound(f"session {session} is gone")
+        raise NotFound(f"session {session} no longer exists")
     if _lives(core, row):
         return None
     lease = new_lease(core, session, row.lease_number)

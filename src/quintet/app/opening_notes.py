@@ -57,8 +57,8 @@ def price_note(settings: Settings) -> str:
         return ""
     wanted = " and ".join(f"models.{names[0]}.{price}" for price in ("price_input", "price_output"))
     return (
-        f"limits.max_cost cannot stop {' or '.join(names)}: the price is unknown, so its requests count as 0. "
-        f"Set {wanted}."
+        f"limits.max_cost cannot stop {' or '.join(names)}: the price is not known, so its requests "
+        f"count as 0. Set {wanted}."
     )
 
 
@@ -74,9 +74,9 @@ def at_home(places: Places) -> str:
     if inside(home, places.root) is None:
         return ""
     return (
-        f"The project {on_one_line(places.root)} holds your home folder: commands see everything in it but known "
-        "secrets and Quintet's own files. Its hidden files and `bin` are read-only for them, and writing one asks each "
-        "time."
+        f"The project {on_one_line(places.root)} contains your home folder: commands see everything "
+        "in it except known secrets and Quintet's own files. Its hidden files and `bin` are "
+        "read-only for commands, and each write to one needs approval."
     )
 
 
@@ -89,9 +89,9 @@ def own_inside(places: Places) -> str:
         return ""
     named = " and ".join(os.path.realpath(path) for path in lying)
     return (
-        f"Quintet's own files are in this project: {named}. What is there counts as yours, with its hooks, tools, "
-        "rules and trust, whoever wrote it. If it came with the project, set XDG_CONFIG_HOME and XDG_STATE_HOME to "
-        "folders elsewhere. Commands and edits cannot reach it."
+        f"Quintet's own files are in this project: {named}. Everything there counts as yours, with "
+        "its hooks, tools, rules and trust, whoever wrote it. If it came with the project, set "
+        "XDG_CONFIG_HOME and XDG_STATE_HOME to other folders. Commands and edits cannot access it."
     )
 
 
@@ -100,8 +100,9 @@ def not_yours(places: Places) -> str:
     if not places.passed_over:
         return ""
     return (
-        f"The project is {on_one_line(places.root)} alone: {on_one_line(places.passed_over)} has a .git, but it or the "
-        "folder is another user's. If you trust it, git config --global --add safe.directory PATH lets it count."
+        f"The project is only {on_one_line(places.root)}: {on_one_line(places.passed_over)} has a "
+        ".git, but it or the folder belongs to another user. If you trust it, run git config "
+        "--global --add safe.directory PATH to use it."
     )
 
 

@@ -129,9 +129,9 @@ def feature_commands(opening: Opening) -> FeatureCommands:
         except QuintetError as error:
             raise UsageError(f"/{name}: {error.message}", hint=error.hint) from error
         except TimeoutError:
-            raise UsageError(f"/{name}: it took more than {COMMAND_SECONDS:g} s and was ended") from None
+            raise UsageError(f"/{name}: it took more than {COMMAND_SECONDS:g} s and was stopped") from None
         except Exception as error:
-            raise UsageError(f"/{name} of {feature.name} broke: {type(error).__name__}: {error}") from error
+            raise UsageError(f"/{name} of {feature.name} failed: {type(error).__name__}: {error}") from error
 
     usages = tuple(CommandUsage(one.name, one.usage, one.help, one.begins) for _, one in found.values())
     return FeatureCommands(usages, run, start, more)

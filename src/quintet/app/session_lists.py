@@ -63,7 +63,7 @@ def sessions_text(places: Places) -> str:
     rows = session_rows(places)
     shown = table([cells(row) for row in rows[:MOST_SHOWN]], heading=HEADING)
     more = [f"{len(rows) - MOST_SHOWN} more; quintet sessions list"] if len(rows) > MOST_SHOWN else []
-    return "\n".join([*shown, *more, "/sessions ID opens one in place of this; the beginning of an id will do"])
+    return "\n".join([*shown, *more, "/sessions ID opens one instead of this; the start of an id is enough"])
 
 
 def session_beginning(places: Places, beginning: str) -> str:
@@ -77,5 +77,5 @@ def export(places: Places, artifacts: Artifacts, session: str, wanted: str, kind
     path = os.path.normpath(os.path.join(places.root, os.path.expanduser(wanted))) if wanted else ""
     inside = os.path.relpath(os.path.realpath(path), os.path.realpath(places.root)) if wanted else ""
     if inside and not inside.startswith("..") and (is_write_protected(inside) or asks(inside)):
-        raise UsageError(f"/export {wanted}: that is a protected place; name another file")
+        raise UsageError(f"/export {wanted}: this path is protected; name another file")
     return artifacts.export(session, path, kind, text)

@@ -100,14 +100,17 @@ def _decided_again(places: Places, found: Pieces, yes: bool) -> None:
 def _first(places: Places, brought: list[str], does: bool) -> str:
     what = listed(list(dict.fromkeys(map(_kind, brought))))
     then = "If you trust it, it does this:" if does else "It loosens nothing and starts nothing."
-    return f"{on_one_line(places.root)} has {what} of its own. What changes later is asked about again.\n{then}"
+    return f"{on_one_line(places.root)} has its own {what}. Later changes need your approval again.\n{then}"
 
 
 def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
     asked = trusted_content.to_ask(trust, found)
     old = any(one.kind == "not recorded" for one in asked)
     why = "You trusted this folder before its contents were recorded." if old else "You trusted this folder."
-    about = f"{on_one_line(places.root)}: {why}\nUntil you say yes this is not loaded; the rest is. Since then:"
+    about = (
+        f"{on_one_line(places.root)}: {why}\nThis is not loaded until you say yes; the rest is "
+        "loaded. Changed since then:"
+    )
     pieces = [f"  {named(one.name, found, one.kind)}" for one in asked]
     shown = [on_one_line(line) for one in asked for line in difference(places, trust, one.name, found)]
     if len(shown) > MOST_DIFF:

@@ -99,11 +99,11 @@ def _check(function: Function) -> None:
     """Whether a tool can be made of it; said so that the person who wrote it can mend it."""
     name, code = function.__name__, function.__code__
     if not code.co_flags & inspect.CO_COROUTINE:
-        raise UsageError(f"{name} is not async: a tool is an `async def`")
+        raise UsageError(f"{name} is not async: a tool must be an `async def`")
     if code.co_varnames[:1] != ("bench",):
-        raise UsageError(f"{name}: the first parameter of a tool is `bench`, what it has at hand")
+        raise UsageError(f"{name}: the first parameter of a tool must be `bench`")
     if not (name.isascii() and len(name) <= LONGEST_NAME):
-        raise UsageError(f"{name}: a tool's name has at most {LONGEST_NAME} letters, digits and _")
+        raise UsageError(f"{name}: a tool's name may have at most {LONGEST_NAME} letters, digits and _")
 
 
 class _Parameters:
@@ -147,8 +147,8 @@ class _Parameters:
         name = self._function.__name__
         if len(arguments) > MOST_ARGUMENTS:
             raise ToolFailed(
-                f"{name}: the arguments are {len(arguments)} characters; {MOST_ARGUMENTS} is the most: "
-                "do it in several smaller calls"
+                f"{name}: the arguments have {len(arguments)} characters; the limit is {MOST_ARGUMENTS}: use "
+                "several smaller calls"
             )
         try:
             values = wire_json.decode(arguments or "{}")
@@ -161,7 +161,7 @@ class _Parameters:
         found = {field: getattr(bound, field) for field in bound.__struct_fields__}
         for field, value in found.items():
             if isinstance(value, str) and "\0" in value and field not in TEXTS:
-                raise ToolFailed(f"{name}: {field} holds a NUL character, which no path or command can")
+                raise ToolFailed(f"{name}: {field} contains a NUL character, which is not allowed in a path or command")
         return found
 
     def _hint(self, values: Any) -> str:
@@ -173,7 +173,7 @@ class _Parameters:
         schema = self.schema()
         required = set(schema.get("required", ()))
         listed = ", ".join(f"{key}{'' if key in required else '?'}" for key in schema["properties"])
-        return f"It takes: {listed}."
+        return f"Its arguments: {listed}."
 
 
 def _whole(part: Any, definitions: dict[str, Any]) -> Any:

@@ -79,7 +79,7 @@ def _part(file_path: str, data: bytes, first: int, limit: int) -> ToolResult:
     if not lines:
         return ToolResult("(an empty file)", summary="empty")
     if first > len(lines):
-        return ToolResult(f"{file_path}: it ends with line {len(lines)}; there is no line {first}", summary="0 lines")
+        return ToolResult(f"{file_path}: it ends at line {len(lines)}; there is no line {first}", summary="0 lines")
     shown, room = [], MOST_SHOWN
     for number, line in enumerate(islice(lines, first - 1, first - 1 + limit), first):
         text = f"{number}\t{_cut(line)}"
@@ -98,7 +98,9 @@ def _shown(bench: Workbench, file_path: str, kind: str, data: bytes) -> ToolResu
     if image := kept_image(bench, data):
         return ToolResult(f"{file_path}: {kind}, {len(data)} bytes", summary="image", images=(image,))
     if media_type(data) == kind and holds_secret(bench, data):
-        return ToolResult(f"{file_path}: an image ({kind}) that holds a known secret; not shown", summary="not shown")
+        return ToolResult(
+            f"{file_path}: an image ({kind}) that contains a known secret; not shown", summary="not shown"
+        )
     why = f"{SHOWN} can be shown" if media_type(data) != kind else f"at most {IMAGE_BYTES} bytes can be shown"
     return ToolResult(f"{file_path}: an image ({kind}) of {len(data)} bytes; {why}: convert it", summary="not shown")
 
@@ -143,7 +145,7 @@ def _of_patches(bench: Workbench, patches: Sequence[FilePatch]) -> list[FileChan
         place = os.path.realpath(os.path.join(bench.root, patch.path))
         if place in named:
             both = f"{named[place]} and {patch.path}" if named[place] != patch.path else patch.path
-            raise ToolFailed(f"{both}: one file, twice in the patch; put its hunks together. Nothing was changed")
+            raise ToolFailed(f"{both}: one file, twice in the patch; combine its hunks. Nothing was changed")
         named[place] = patch.path
     return [_of_patch(bench, patch) for patch in patches]
 
@@ -157,7 +159,7 @@ def _of_patch(bench: Workbench, patch: FilePatch) -> FileChanged:
         bench.files.read(patch.path)
     except FileNotFoundError:
         return patch.path, None, _data(patch.added), ()
-    raise ToolFailed(f"{patch.path}: the patch adds it, and it already exists; nothing was changed")
+    raise ToolFailed(f"{patch.path}: the patch adds this file, but it already exists; nothing was changed")
 
 
 def _as_read(bench: Workbench, file_path: str) -> bytes:
@@ -224,7 +226,7 @@ async def Write(bench: Workbench, file_path: str, content: str) -> ToolResult:
     else:
         if before == data:
             bench.seen[path] = _hash(data)
-            return ToolResult(f"nothing changed: {path} has this content already", summary="unchanged")
+            return ToolResult(f"nothing changed: {path} already has this content", summary="unchanged")
     bench.files.replace(file_path, data)
     bench.seen[path] = _hash(data)
     return await _changed(path, before, data)
@@ -254,7 +256,7 @@ def _data(text: str) -> bytes:
         return _encoded(text)
     except UnicodeEncodeError as error:
         half = repr(error.object[error.start])
-        raise ToolFailed(f"the new text holds half a character ({half}); nothing was changed") from None
+        raise ToolFailed(f"the new text contains an incomplete character ({half}); nothing was changed") from None
 
 
 def _decoded(data: bytes) -> str:

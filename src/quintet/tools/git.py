@@ -156,7 +156,7 @@ async def git_show(bench: Workbench, revision: str, repo_path: str = ".") -> Too
     :repo_path: the project if left out
     """
     if ":" in revision:
-        raise ToolFailed(f"{revision}: a commit is expected; Read reads files")
+        raise ToolFailed(f"{revision}: expected a commit; use Read for files")
     return await _git(bench, repo_path, "show", "--no-ext-diff", "--no-textconv", "--stat", "-p", _name(revision), "--")
 
 
@@ -200,7 +200,7 @@ async def _refuse_under_way(bench: Workbench, repo_path: str) -> None:
 def _name(text: str) -> str:
     """A branch or revision; a word that git would take for an option is not one."""
     if text.startswith("-") or not text.strip():
-        raise ToolFailed(f'"{text}": the name of a branch or commit is expected')
+        raise ToolFailed(f'"{text}": expected the name of a branch or commit')
     return text
 
 

@@ -74,8 +74,8 @@ async def message_user(
     if bench.turn.may_wait:
         return ToolResult("the user will answer", summary="asked", ends="done", answer=message + named)
     return ToolResult(
-        "nobody will answer: continue with what you can find out yourself, or complete with status blocked",
-        summary="asked nobody",
+        ("nobody will answer: continue with what you can find out yourself, or call complete with status blocked"),
+        summary="nobody to ask",
         message=message + named,
     )
 
@@ -100,10 +100,12 @@ async def request_tools(
         near = f" Nearest: {', '.join(found[:5])}." if found else f"\n{bench.turn.menu.list()}"
         raise ToolFailed(f"there is no tool {', '.join(unknown)}.{near}")
     if not found:
-        raise ToolFailed(f"no tool fits {' '.join(tool_names)}.\n{bench.turn.menu.list()}")
+        raise ToolFailed(f"no tool matches {' '.join(tool_names)}.\n{bench.turn.menu.list()}")
     toolset = bench.turn.menu.home(found[0])
     others = f" Also: {', '.join(found[1:5])}." if found[1:] else ""
-    return ToolResult(f"{found[0]} it is.{others}\n{bench.turn.menu.enter(toolset)}", summary=toolset, toolset=toolset)
+    return ToolResult(
+        f"{found[0]} matches.{others}\n{bench.turn.menu.enter(toolset)}", summary=toolset, toolset=toolset
+    )
 
 
 @tool(effects=set())
@@ -117,9 +119,9 @@ async def finish_step(bench: Workbench, way: str = "", result: str = "") -> Tool
     if place is None or place.done:
         raise ToolFailed("no step is open: the workflow is complete")
     if not place.begun:
-        raise ToolFailed("this step has not begun: you have finished one already, wait for the next instructions")
+        raise ToolFailed("this step has not started: you have already finished one, wait for the next instructions")
     move = progress.chosen(place, way, result)
     if move is None:
-        raise ToolFailed(f'way "{way}": from {place.node.id} there are: {progress.named_ways(place)}')
-    said = f"on to {move.target}" if move.target else "the last step is done"
+        raise ToolFailed(f'way "{way}": the ways from {place.node.id} are: {progress.named_ways(place)}')
+    said = f"next: {move.target}" if move.target else "the last step is done"
     return ToolResult(f"{place.node.id} is finished, {said}.", summary=said, step=move)

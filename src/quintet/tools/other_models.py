@@ -52,20 +52,20 @@ async def visual_checker(bench: Workbench, question: str, images: tuple[str, ...
 
 def _advisers(bench: Workbench) -> Advisers:
     if bench.advisers is None:
-        raise ToolFailed("there is no other model to ask here")
+        raise ToolFailed("there is no other model to ask")
     return bench.advisers
 
 
 def _check(question: str) -> None:
     if not question.strip():
-        raise ToolFailed("a question is expected")
+        raise ToolFailed("expected a question")
     if len(question) > QUESTION_CHARACTERS:
-        raise ToolFailed(f"the question has {len(question)} characters; {QUESTION_CHARACTERS} can be asked at once")
+        raise ToolFailed(f"the question has {len(question)} characters; the limit is {QUESTION_CHARACTERS}")
 
 
 def _image(path: str, data: bytes) -> Image:
     if len(data) > IMAGE_BYTES:
-        raise ToolFailed(f"{path}: {len(data)} bytes; the most that can be looked at is {IMAGE_BYTES}: make it smaller")
+        raise ToolFailed(f"{path}: {len(data)} bytes; the limit is {IMAGE_BYTES}: make it smaller")
     kind = media_type(data)
     if not kind:
         raise ToolFailed(f"{path}: not a PNG, JPEG, WebP or GIF")
@@ -73,11 +73,11 @@ def _image(path: str, data: bytes) -> Image:
 
 
 def _told(advice: Advice) -> ToolResult:
-    text = advice.text or "(it said nothing)"
+    text = advice.text or "(it answered nothing)"
     if (over := len(text) - MOST_CHARACTERS) > 0:
-        text = f"{text[:MOST_CHARACTERS]}\n… {over} characters left out …"
+        text = f"{text[:MOST_CHARACTERS]}\n… {over} characters omitted …"
     if advice.finish is Finish.LENGTH:
-        text += "\n(the answer was cut at its length limit)"
+        text += "\n(the answer was truncated at its length limit)"
     if advice.finish is Finish.REFUSED:
         text += "\n(it declined to continue)"
     return ToolResult(text, summary=f"by {advice.consulted.model}", consulted=(advice.consulted,))

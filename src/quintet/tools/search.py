@@ -119,9 +119,9 @@ async def _ripgrep(bench: Workbench, argv: list[str]) -> tuple[str, str]:
         errors_apart=True,
     )
     if done.timed_out and not done.output:
-        raise ToolFailed(f"the search took more than {SEARCH_SECONDS:g} s and found nothing; narrow it by path or glob")
+        raise ToolFailed(f"the search took more than {SEARCH_SECONDS:g} s and found nothing; limit it by path or glob")
     if done.timed_out:
-        return done.output, f"(stopped after {SEARCH_SECONDS:g} s: there may be more; narrow it by path or glob)"
+        return done.output, f"(stopped after {SEARCH_SECONDS:g} s: there may be more; limit it by path or glob)"
     unread = _unread(done.errors)
     if done.exit_code > 1 and (not unread or argv[-1].removeprefix("./") in unread):
         raise ToolFailed(done.errors.strip() or f"ripgrep ended with {done.exit_code}")

@@ -58,12 +58,14 @@ async def bash(
     argv = ("bash", "-c", command)
     if run_in_background:
         if bash_id and not re.fullmatch(r"[\w.-]{1,40}", bash_id):
-            raise ToolFailed(f'bash_id "{bash_id}": letters, digits, dots and dashes are expected')
+            raise ToolFailed(f'bash_id "{bash_id}": expected letters, digits, dots and dashes')
         name = await bench.shells.start(bash_id, argv, call=bench.call, cwd=cwd, grant=bench.grant)
         await asyncio.sleep(FIRST_WORDS_SECONDS)
-        return _shell_output(bench, name, "", f"shell {name} is started.")
+        return _shell_output(bench, name, "", f"shell {name} was started.")
     if bash_id:
-        raise ToolFailed("bash_id names a background shell: set run_in_background, or use write_to_shell for one there")
+        raise ToolFailed(
+            "bash_id names a background shell: set run_in_background, or use write_to_shell for a running one"
+        )
     whole = f"{bench.outputs}/{time.time_ns()}.txt"
     done = await bench.processes.run(
         argv,
@@ -111,7 +113,7 @@ async def kill_shell(bench: Workbench, shell_id: str) -> ToolResult:
     :shell_id: the shell's name
     """
     code = await bench.shells.kill(shell_id)
-    return ToolResult(f"shell {shell_id} is ended (exit {code})", summary=f"exit {code}")
+    return ToolResult(f"shell {shell_id} was ended (exit {code})", summary=f"exit {code}")
 
 
 @tool(effects=set())
@@ -121,7 +123,7 @@ async def wait(bench: Workbench, seconds: float) -> ToolResult:
     :seconds: 0 to 600
     """
     if not 0 <= seconds <= LONGEST_WAIT:
-        raise ToolFailed(f"seconds = {seconds:g}: 0 to {LONGEST_WAIT:g} is expected")
+        raise ToolFailed(f"seconds = {seconds:g}: expected 0 to {LONGEST_WAIT:g}")
     await asyncio.sleep(seconds)
     return ToolResult(f"waited {seconds:g} s", summary=f"{seconds:g} s")
 
@@ -136,7 +138,7 @@ def _shell_output(bench: Workbench, name: str, pattern: str, head: str = "") -> 
     shown_text = "\n".join(lines)
     if (over := len(shown_text) - MOST_CHARACTERS) > 0:
         where = bench.shells.state(name).whole
-        shown_text = f"… {over} characters left out; the whole is in {where} …\n{shown_text[over:]}"
+        shown_text = f"… {over} characters omitted; the full output is in {where} …\n{shown_text[over:]}"
     state = "still running" if code is None else f"exit {code}"
     said = [part for part in (head, shown_text, f"({state})") if part]
     return ToolResult("\n".join(said), summary=f"{counted(len(lines), 'line')}, {state}")
@@ -155,14 +157,14 @@ def shown(done: Finished, timeout: float) -> ToolResult:
 async def list_secrets(bench: Workbench) -> ToolResult:
     """List the secrets there are by name, with where each is from and which commands get it in their environment."""
     if bench.secrets is None:
-        raise ToolFailed("no secrets are kept here")
+        raise ToolFailed("no secrets are stored here")
     found = bench.secrets.names()
     if not found:
         return ToolResult("there are no secrets here", summary="none")
     lines = [f"{one.name}  from {one.source}{_given(one.exposed)}" for one in found]
-    lines.append("Values are never shown. A command that gets one finds it in its environment under this name.")
+    lines.append("Values are never shown. A command that gets a secret finds it in its environment under this name.")
     return ToolResult("\n".join(lines), summary=counted(len(found), "name"))
 
 
 def _given(commands: tuple[str, ...]) -> str:
-    return f"  given to: {', '.join(commands)}" if commands else "  exposed to no command"
+    return f"  exposed to: {', '.join(commands)}" if commands else "  exposed to no command"

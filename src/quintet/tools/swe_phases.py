@@ -105,11 +105,11 @@ async def analyze_test_failure(bench: Workbench, test_name: str, compare_baselin
 def _pytest(bench: Workbench, test_name: str) -> tuple[str, ...]:
     path, joint, rest = test_name.partition("::")
     if not path.strip() or path.startswith("-"):
-        raise ToolFailed(f'"{test_name}": the name of a test is expected, as in tests/test_a.py::test_b')
+        raise ToolFailed(f'"{test_name}": expected the name of a test, for example tests/test_a.py::test_b')
     if not path.endswith(".py") and not _is_python(bench):
         raise ToolFailed(
-            "this is no Python project: only pytest is supported here. Run the test with bash, and its baseline in a "
-            "clean checkout"
+            "this is not a Python project: only pytest is supported here. Run the test with bash, and "
+            "its baseline in a clean checkout"
         )
     own = (name for name in OWN_PYTHON if _is_there(bench, f"{name}/pyvenv.cfg"))
     python = next((f"{bench.root}/{name}/bin/python" for name in own), "python3")

@@ -30,7 +30,7 @@ async def TodoCreate(bench: Workbench, todos: tuple[Draft, ...]) -> ToolResult:
 @tool(effects=set())
 async def TodoRead(bench: Workbench) -> ToolResult:
     """Show your checklist: each todo with its status, criteria and findings."""
-    text = checklist.listed(bench.turn.todos.values()) or "there are no todos yet; TodoCreate makes them"
+    text = checklist.listed(bench.turn.todos.values()) or "there are no todos yet; create them with TodoCreate"
     return ToolResult(text, summary=counted(len(bench.turn.todos), "todo"))
 
 
@@ -75,7 +75,7 @@ async def TodoVerify(bench: Workbench, todo_id: str | int) -> ToolResult:
         text, status = f"todo {todo.id} stays claimed: it has no criteria to verify it by", CallStatus.ERROR
     held = sum(check.held for check in checks)
     return ToolResult(
-        "\n".join([text, *map(str, checks)]), status, summary=f"{held} of {len(checks)} hold", todos=(after,)
+        "\n".join([text, *map(str, checks)]), status, summary=f"{held} of {len(checks)} passed", todos=(after,)
     )
 
 

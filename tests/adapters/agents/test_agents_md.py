@@ -157,14 +157,14 @@ def test_a_nested_page_imports_from_its_own_folder(root: Path) -> None:
         ("../../.ssh/id_rsa", "it is not in the project"),
         ("/etc/passwd", "it is not in the project"),
         ("~/.ssh/id_rsa", "it is not in the project"),
-        ("gone.md", "there is no file to read"),
-        (".env", "there is no file to read"),
-        ("link.md", "there is no file to read"),
-        ("to_secret.md", "there is no file to read"),
-        ("docs/", "there is no file to read"),
+        ("gone.md", "no such file"),
+        (".env", "no such file"),
+        ("link.md", "no such file"),
+        ("to_secret.md", "no such file"),
+        ("docs/", "no such file"),
         ("AGENTS.md", "it is already above"),
         ("blob.bin", "it is not text"),
-        ("big.md", f"it has {MOST_READ + 1} bytes, and the most is {MOST_READ}"),
+        ("big.md", f"it has {MOST_READ + 1} bytes, and the limit is {MOST_READ}"),
     ],
 )
 def test_what_is_not_imported_is_named_with_the_reason(root: Path, target: str, why: str) -> None:
@@ -191,12 +191,12 @@ def test_imports_go_five_deep_and_are_so_many(root: Path) -> None:
     put(root / "AGENTS.md", "@1.md")
     for number in range(1, 8):
         put(root / f"{number}.md", f"is {number}\n@{number + 1}.md")
-    assert "is 5\n@6.md (not imported: imports go 5 deep at most)" in head(root)
+    assert "is 5\n@6.md (not imported: imports can be at most 5 deep)" in head(root)
     put(root / "AGENTS.md", "\n".join(f"@many/{number}.md" for number in range(MOST_IMPORTS + 5)))
     for number in range(MOST_IMPORTS + 5):
         put(root / f"many/{number}.md", f"number {number}")
     assert head(root).count("number ") == MOST_IMPORTS
-    assert head(root).count("50 files are the most") == 5
+    assert head(root).count("the limit is 50 files") == 5
 
 
 def test_the_users_own_page_imports_from_its_folder_only(root: Path, home: Path) -> None:
@@ -225,17 +225,17 @@ def test_the_users_own_page_may_be_a_link_into_their_dotfiles(root: Path, home: 
 
 def test_a_page_is_cut_and_says_so(root: Path) -> None:
     put(root / "AGENTS.md", "x" * (MOST_BYTES + 1))
-    assert head(root).endswith(f"xxx\n(cut after {MOST_BYTES} bytes)")
+    assert head(root).endswith(f"xxx\n(truncated after {MOST_BYTES} bytes)")
     assert len(head(root)) < MOST_BYTES + 100
     put(root / "AGENTS.md", "@half.md\n@other.md\n@half.md")
     put(root / "half.md", "half\n" * (MOST_BYTES // 8))
     put(root / "other.md", "other\n" * (MOST_BYTES // 8))
-    assert len(head(root)) < MOST_BYTES + 100 and head(root).count("(cut after") == 1
+    assert len(head(root)) < MOST_BYTES + 100 and head(root).count("(truncated after") == 1
 
 
 def test_a_huge_page_is_not_read_at_all(root: Path) -> None:
     put(root / "AGENTS.md", "x" * 10_000_000)
-    assert head(root) == f"From AGENTS.md:\n\n(not read: it has 10000000 bytes, and the most is {MOST_READ})"
+    assert head(root) == f"From AGENTS.md:\n\n(not read: it has 10000000 bytes, and the limit is {MOST_READ})"
 
 
 def test_a_page_that_is_a_pipe_is_none(root: Path) -> None:

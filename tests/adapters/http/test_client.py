@@ -159,7 +159,7 @@ def test_a_request_is_not_repeated_once_its_answer_has_begun() -> None:
     async def go() -> None:
         async with ModelServer([PLAIN, Reply(only=5, then="close")]) as server, client(server.base_url) as to:
             await post(to)
-            with pytest.raises(ModelBadResponse, match="broke off"):
+            with pytest.raises(ModelBadResponse, match="is incomplete"):
                 await post(to)
             assert (server.connections, len(server.requests)) == (1, 2)
 
@@ -345,7 +345,7 @@ def test_what_is_not_http(raw: str | bytes) -> None:
     async def go() -> None:
         async with ModelServer([Reply(raw=raw)]) as server:
             with pytest.raises(
-                ModelBadResponse, match=r"does not answer in HTTP.*\n.*models\.local\.base_url"
+                ModelBadResponse, match=r"does not answer with HTTP.*\n.*models\.local\.base_url"
             ) as caught:
                 await post_once(server.base_url)
             assert not caught.value.retryable
@@ -369,7 +369,7 @@ def test_a_cut_answer_is_worth_another_try(framing: str, ending: str) -> None:
     async def go() -> None:
         reply = Reply(body=[b"x" * 1000], framing=framing, only=300, then=ending)
         async with ModelServer([reply]) as server:
-            with pytest.raises(ModelBadResponse, match="broke off") as caught:
+            with pytest.raises(ModelBadResponse, match="is incomplete") as caught:
                 await post_once(server.base_url)
             assert caught.value.retryable
 
@@ -386,7 +386,7 @@ def test_a_reset_is_no_end_even_where_the_end_is_the_close() -> None:
             writer.transport.abort()
 
         async with serving(handle) as port:
-            with pytest.raises(ModelBadResponse, match="broke off"):
+            with pytest.raises(ModelBadResponse, match="is incomplete"):
                 await post_once(f"http://127.0.0.1:{port}")
 
     asyncio.run(go())

@@ -556,7 +556,7 @@ def test_odd_shapes_inside_a_reply_are_passed_over() -> None:
 
 def test_rubbish_is_shown_without_the_key() -> None:
     found = error(Reply(body=[f"<rubbish>{KEY} \x1b[31m".encode()]))
-    assert found.message == "the model server's answer holds no reply; it begins '<rubbish>*** [31m'"
+    assert found.message == "the model server's answer contains no reply; it begins '<rubbish>*** [31m'"
     assert not found.retryable
 
 

@@ -126,7 +126,7 @@ def test_what_it_cannot_do_is_said_with_the_nearest_it_can_and_how_to_connect_a_
     (text, end) = reply("run the tests until they pass")
     assert isinstance(text, TextPart)
     assert "Nothing was run" in text.text
-    assert "Nearest to it:\n  run the tests\n    run the project's tests" in text.text
+    assert "Similar requests:\n  run the tests\n    run the project's tests" in text.text
     assert max(map(len, text.text.splitlines()[1:-2])) <= 64, "it stays a list on a narrow screen"
     assert all(example in text.text for example, _ in CAN_DO)
     assert "a model found here" in text.text
@@ -174,7 +174,7 @@ def test_tests_prove_a_change_only_where_they_run_unasked_and_a_dial_turned_sinc
     said = "replace old with new in a.py"
     (text, _) = reply(said, EDITED, TOOLS)
     assert isinstance(text, TextPart)
-    assert "not verified  by tests: running them would ask here" in text.text
+    assert "not verified  by tests: running them needs approval here" in text.text
     ((tool, arguments),) = called(reply(said, EDITED, TOOLS, (Effect.BUILD,)))
     assert tool == "glob"
     looked: tuple[Past, ...] = (*EDITED, (tool, arguments, "conftest.py"))
@@ -230,7 +230,7 @@ def test_replace_and_then_test_changes_the_files_and_reports_the_evidence(repo: 
 def test_replace_takes_globs_files_and_folders(repo: Path, where: str) -> None:
     ended, _ = run(repo, f"replace split with rsplit in {where}", NORMAL)
     assert ended.status == "done", ended.answer
-    assert "not verified  by tests: running them would ask here" in ended.answer
+    assert "not verified  by tests: running them needs approval here" in ended.answer
     assert ".rsplit()" in (repo / "tally/count.py").read_text()
 
 
@@ -279,7 +279,7 @@ def test_a_replacement_that_the_tests_refute_is_rolled_back(repo: Path, new: str
     ended, events = run(repo, f'replace "len(text.split())" with "{new}" in count.py')
     assert ended.status == "blocked"
     assert "The tests fail with it: python3 -m unittest discover -s tests" in ended.answer
-    assert "Rolled back: everything is as it was." in ended.answer
+    assert "Rolled back: nothing is changed." in ended.answer
     assert contents(repo) == before
     assert len(calls(events, "Edit")) == 2
 

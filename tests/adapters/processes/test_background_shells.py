@@ -98,7 +98,7 @@ def each(request: pytest.FixtureRequest, repo: Path) -> Caller:
 def test_a_shell_goes_on_while_other_things_are_done_and_tells_only_what_is_new(each: Caller) -> None:
     async def script(shells: Shells) -> None:
         begun = await shells.start("echo one; read x; echo two; read y; exit 7")
-        assert begun.content.startswith("shell 1 is started.")
+        assert begun.content.startswith("shell 1 was started.")
         first = await shells.until("one", begun.content)
         assert "(still running)" in first and "two" not in first
         assert (await shells.call("bash", command="echo meanwhile")).content == "meanwhile\nexit 0"
@@ -310,7 +310,7 @@ def test_kill_shell_ends_the_whole_tree(each: Caller) -> None:
     async def script(shells: Shells) -> None:
         await shells.start("setsid sleep {} & (trap '' INT HUP; exec sleep {}) & sleep {}".format(*sleeps))
         ended = await shells.call("kill_shell", shell_id="1")
-        assert ended.status is CallStatus.OK and "shell 1 is ended (exit " in ended.content
+        assert ended.status is CallStatus.OK and "shell 1 was ended (exit " in ended.content
         assert "ended" in (await shells.type("x")).content
 
     sleeps = a_while(), a_while(), a_while()

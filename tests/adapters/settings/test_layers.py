@@ -138,7 +138,7 @@ def test_where_a_model_is_and_its_key_are_never_a_projects_to_say_trusted_or_not
         loaded = project.load()
         assert loaded.settings.models == {"mine": ModelSettings("http://127.0.0.1:1/v1", "m")}
         key = f"models.mine.{line.partition(' ')[0]}"
-        assert loaded.warnings == [f"{path}:2: {key} is ignored: only your own settings may say that"]
+        assert loaded.warnings == [f"{path}:2: {key} is ignored: only your own settings may set this"]
         project.trust()
 
 
@@ -168,7 +168,7 @@ def test_which_provider_pydantic_ai_asks_is_never_a_projects_to_say_trusted_or_n
     for trusted in (False, True):
         loaded = project.load()
         assert (loaded.settings.models, loaded.settings.routing.smart) == (before, "builtin")
-        assert not trusted or f"{ignored} is ignored: only your own settings may say that" in loaded.warnings[0]
+        assert not trusted or f"{ignored} is ignored: only your own settings may set this" in loaded.warnings[0]
         project.trust()
 
 
@@ -178,7 +178,7 @@ def test_a_trusted_projects_model_without_an_address_of_yours_is_left_out_and_sa
     loaded = project.load()
     assert loaded.settings == Settings()
     assert loaded.warnings == [
-        f"{path}:2: models.mine.base_url is ignored: only your own settings may say that",
+        f"{path}:2: models.mine.base_url is ignored: only your own settings may set this",
         f"{path}: models.mine, routing.smart are ignored: your own settings have no address for mine",
     ]
 
@@ -323,7 +323,7 @@ def test_an_untrusted_project_cannot_loosen_anything(project: Project, text: str
     loaded = project.load()
     assert loaded.settings == Settings()
     assert not loaded.trusted
-    said = ("until you trust this folder", "only your own settings may say that")
+    said = ("until you trust this folder", "only your own settings may set this")
     assert all(w.startswith(f"{path}:") and any(words in w for words in said) for w in loaded.warnings)
     assert loaded.warnings
 
@@ -361,5 +361,5 @@ def test_a_trusted_project_may_loosen(project: Project) -> None:
 
 @pytest.mark.parametrize("text", ['"models.a.headers.model" = "x"', '[models."a.base_url"]\nwire = "openai"'])
 def test_a_name_with_a_dot_cannot_pass_for_a_key_of_another_table(text: str) -> None:
-    with pytest.raises(SettingsError, match="may hold no dot"):
+    with pytest.raises(SettingsError, match="may not contain a dot"):
         config.from_text(text, "settings.toml")

@@ -50,8 +50,8 @@ def test_what_fits(value: Any, schema: Any) -> None:
     [
         ("Sure! {}", PERSON, "not JSON: "),
         ("", PERSON, "not JSON: "),
-        ("NaN", {"type": "number"}, "not JSON: NaN is no JSON number"),
-        ("[" * 100_000, {}, "the schema goes round in circles, or the answer is nested too deep"),
+        ("NaN", {"type": "number"}, "not JSON: NaN is not a JSON number"),
+        ("[" * 100_000, {}, "the schema refers to itself, or the answer is nested too deep"),
         ("[]", PERSON, "$: object is expected, found array"),
         ("{}", PERSON, "$.name is missing"),
         ('{"name": ""}', PERSON, "$.name: at least 1 characters expected, found 0"),
@@ -69,9 +69,9 @@ def test_what_fits(value: Any, schema: Any) -> None:
         ("2", {"const": 1}, "$: 1 is expected, found 2"),
         ("0", {"exclusiveMinimum": 0}, "$: more than 0 is expected, found 0"),
         ("9", {"exclusiveMaximum": 9}, "$: less than 9 is expected, found 9"),
-        ('"abc"', MAYBE, "$: fits none of the 2 choices; the first: $: null is expected, found string"),
+        ('"abc"', MAYBE, "$: matches none of the 2 choices; the first: $: null is expected, found string"),
         ('{"next": {"n": "x"}}', TREE, "$.next.n: number is expected, found string"),
-        ("1", {"$ref": "#"}, "the schema goes round in circles"),
+        ("1", {"$ref": "#"}, "the schema refers to itself"),
     ],
 )
 def test_what_does_not_fit_is_said_with_its_place(text: str, schema: Any, problem: str) -> None:
@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_said_with_its_place(text: str, schema: Any, proble
         ({"propertees": {}}, "$.propertees: not understood"),
         ({"properties": {"a": {"oneOf": []}}}, "$.properties.a.oneOf: not understood"),
         ({"properties": []}, "$.properties: an object of schemas is expected"),
-        ({"properties": {"a": 1}}, "$.properties.a: a schema is an object, true or false"),
+        ({"properties": {"a": 1}}, "$.properties.a: a schema must be an object, true or false"),
         ({"required": "name"}, "$.required: a list of names is expected"),
         ({"enum": "a"}, "$.enum: a list is expected"),
         ({"anyOf": {}}, "$.anyOf: a list of schemas is expected"),
@@ -119,11 +119,11 @@ def test_a_schema_we_cannot_hold_an_answer_to_is_refused(schema: Any, problem: s
             "it.txt: not allowed. Did you mean text?",
         ),
         ({"required": ["a"]}, {}, "it.a is missing"),
-        ({"properties": {"a": {"type": "sheep"}}}, {"a": 1}, "its schema makes no sense (KeyError: 'sheep')"),
-        ({"required": 3}, {}, "its schema makes no sense (TypeError: 'int' object is not iterable)"),
-        ({"properties": {"a": 3}}, {"a": 1}, "its schema makes no sense (TypeError: argument of type 'int'"),
-        ([], {}, "its schema is no JSON object"),
-        ({"$ref": "#"}, {}, "its schema cannot be checked: it never ends"),
+        ({"properties": {"a": {"type": "sheep"}}}, {"a": 1}, "its schema is not valid (KeyError: 'sheep')"),
+        ({"required": 3}, {}, "its schema is not valid (TypeError: 'int' object is not iterable)"),
+        ({"properties": {"a": 3}}, {"a": 1}, "its schema is not valid (TypeError: argument of type 'int'"),
+        ([], {}, "its schema is not a JSON object"),
+        ({"$ref": "#"}, {}, "its schema cannot be checked: it refers to itself without end"),
     ],
 )
 def test_a_value_is_held_to_what_is_understood_of_a_strangers_schema(schema: Any, value: Any, said: str) -> None:
@@ -133,7 +133,7 @@ def test_a_value_is_held_to_what_is_understood_of_a_strangers_schema(schema: Any
 def test_a_strangers_schema_that_doubles_at_every_step_is_given_up() -> None:
     levels = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
     schema = {"$ref": "#/$defs/d0", "$defs": {**levels, "d60": {"type": "string"}}}
-    assert misfit(1, schema, "it") == "its schema cannot be checked: it never ends"
+    assert misfit(1, schema, "it") == "its schema cannot be checked: it refers to itself without end"
 
 
 def test_the_names_an_object_takes_are_told_in_a_line() -> None:

@@ -97,7 +97,7 @@ def test_no_half_of_a_secret_is_left_beside_a_cut(secret: str, before: str, behi
     secret = secret.strip()
     form = ENCODINGS[data.draw(st.sampled_from(sorted(ENCODINGS)))](secret)
     at = data.draw(st.integers(4, len(form) - 4))
-    mark = data.draw(st.sampled_from(("…", "\n… 9 characters left out …\n", "… (12 characters)")))
+    mark = data.draw(st.sampled_from(("…", "\n… 9 characters omitted …\n", "… (12 characters)")))
     head, tail = form[:at], form[at:]
     text = Redaction([secret]).text(f"{before}{head}{mark}")
     assert shows_nothing(text.removesuffix(mark).rstrip()[-4:], head.rstrip()[-4:])
@@ -150,8 +150,7 @@ def test_beside_a_cut_only_what_can_be_half_a_secret_goes() -> None:
     redaction = Redaction(["swordfish-99", "hunter2-and-more"], {"/home/ann": "/home/user"})
     assert redaction.text("a swordfi… (2010 characters)") == "a *******… (2010 characters)"
     assert (
-        redaction.text("x\n… 12 characters left out …\nfish-99 and on")
-        == "x\n… 12 characters left out …\n******* and on"
+        redaction.text("x\n… 12 characters omitted …\nfish-99 and on") == "x\n… 12 characters omitted …\n******* and on"
     )
     assert redaction.text("a swo… fish") == "a swo… fish", "three letters say nothing"
     assert redaction.text("a sworn… fishes") == "a sworn… fishes"

@@ -48,7 +48,7 @@ def test_a_server_that_says_at_once_each_time_is_not_asked_in_a_burst() -> None:
 
 def test_who_gives_up_for_want_of_time_says_so() -> None:
     told = given_up(ModelRateLimited(retry_after=3600.0), 120.0, 0.0)
-    assert told.startswith("the server asks for 3600 s, and limits.retry_seconds = 120: ")
+    assert told.startswith("the server asks to wait 3600 s, and limits.retry_seconds = 120: ")
     assert given_up(ModelHttpError(status=529), 120.0, 120.0).startswith("120 s have passed, and limits.retry_seconds")
     assert given_up(ModelRateLimited(), 120.0, 3.0) == given_up(ModelAuthFailed(), 120.0, 120.0) == ""
 

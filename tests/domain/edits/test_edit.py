@@ -115,14 +115,14 @@ def test_edits_are_made_in_order_and_all_or_none() -> None:
     assert edited(text, (Change("one", "1"), Change("1\ntwo", "1\n2"))).text == "1\n2\nthree\n"
     with pytest.raises(ToolFailed) as failed:
         edited(text, (Change("one", "1"), Change("tow and three", "2")))
-    assert str(failed.value).startswith("edit 2 of 2: that text does not occur in it")
+    assert str(failed.value).startswith("edit 2 of 2: that text does not occur in the file")
     assert "None of the edits was made." in str(failed.value)
 
 
 def test_several_places_are_named_by_their_lines() -> None:
     with pytest.raises(ToolFailed, match="occurs 3 times, in lines 1, 3, 5; give more"):
         edited("a\nb\na\nb\na\n", (Change("a", "c"),))
-    with pytest.raises(ToolFailed, match="2 places are like it, lines 1–2, 4–5; give more"):
+    with pytest.raises(ToolFailed, match="2 places are similar, lines 1–2, 4–5; give more"):
         edited("if a:\n  b()\n\n  if a:\n    b()\n", (Change("\tif a:\n\t\tb()\n", "x\n"),))
 
 

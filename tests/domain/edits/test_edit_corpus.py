@@ -73,9 +73,9 @@ def test_what_is_refused_says_where_to_look(refused: str) -> None:
         if case.get("refused") == refused:
             how, said = outcome(case)
             assert how == "refused", case
-            many = "are like it, lines" in said or ("occurs" in said and "in lines" in said)
+            many = "are similar, lines" in said or ("occurs" in said and "in lines" in said)
             assert many == (refused == "two"), said
-            near = "Nearest are lines" in said or "no line of it is like it" in said
+            near = "Most similar: lines" in said or "no similar line was found" in said
             assert near == (refused == "unlike"), said
 
 

@@ -57,7 +57,7 @@ def test_a_unified_diff_changes_and_adds_files() -> None:
 
 
 def test_a_hunk_that_fits_two_places_and_names_neither_changes_nothing() -> None:
-    with pytest.raises(ToolFailed, match=r"hunk 1 of 1: .* 2 places are like it, lines 2–3, 7–8"):
+    with pytest.raises(ToolFailed, match=r"hunk 1 of 1: .* 2 places are similar, lines 2–3, 7–8"):
         after("*** Update File: a.py\n@@\n     def f(self):\n-        return 1\n+        return 2\n")
 
 
@@ -81,7 +81,7 @@ def test_a_hunk_is_as_tolerant_as_an_edit_and_says_so() -> None:
 
 
 def test_a_bad_hunk_shows_the_nearest_lines() -> None:
-    with pytest.raises(ToolFailed, match="Nearest are lines") as failed:
+    with pytest.raises(ToolFailed, match="Most similar: lines") as failed:
         after("*** Update File: a.py\n@@\n class A:\n-    def g(self):\n+    def h(self):\n")
     assert "2\t    def f(self):" in str(failed.value)
 
@@ -97,7 +97,7 @@ def test_a_bad_hunk_shows_the_nearest_lines() -> None:
         ("*** Update File: a.py\n@@\n x\n", "changes nothing"),
         ("*** Update File: a.py\n", "no hunk"),
         ("*** Update File: a.py\n@@\n-x\n+y\n*** Update File: a.py\n@@\n-z\n+y\n", "two sections"),
-        ("please change a.py", "none of a patch"),
+        ("please change a.py", "is not valid in a patch"),
         ("", "names no file"),
         ("*** Update File: a.py\n@@\nx = 1\n-y\n+z\n", "begins with 'x'"),
         ("*** Add File: a.py\ntext\n", "begins with \\+"),

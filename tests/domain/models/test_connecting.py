@@ -17,7 +17,7 @@ LISTED = ["claude-sonnet-4-5", "claude-haiku-4-5"]
         ("anthropic", errors.ModelAuthFailed("no"), "refuses the key from ANTHROPIC_API_KEY"),
         ("anthropic", errors.ModelHttpError("no", status=402), "Add credit at console.anthropic.com"),
         ("openai", USED_UP, "Add credit at platform.openai.com"),
-        ("openai", errors.ModelRateLimited("no"), "look at your limits"),
+        ("openai", errors.ModelRateLimited("no"), "check your limits"),
         ("anthropic", errors.ModelHttpError("no", status=404), "Did you mean claude-sonnet-4-5"),
         ("anthropic", errors.ModelBadResponse("no"), "a sign-in page, a proxy or another server"),
         ("anthropic", errors.ModelUnreachable("no"), "Check your network and the proxy variables"),
@@ -50,7 +50,7 @@ def test_a_model_that_ollama_does_not_have_is_pulled() -> None:
 
 def test_the_host_is_said_before_a_key_goes_there() -> None:
     assert sends("https://user:pw@api.example:8443/v1", key=True) == "sends your key to api.example:8443"
-    assert sends("http://127.0.0.1:11434/v1", key=False) == "asks 127.0.0.1:11434, on this machine"
+    assert sends("http://127.0.0.1:11434/v1", key=False) == "sends a request to 127.0.0.1:11434, on this machine"
     offer = ModelOffer("anthropic", "Anthropic", "ANTHROPIC_API_KEY is set", "https://api.anthropic.com/v1", True)
     assert offer.words == "Anthropic: ANTHROPIC_API_KEY is set; sends your key to api.anthropic.com"
     assert offer.command == "quintet models use anthropic"

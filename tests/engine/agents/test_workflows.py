@@ -103,7 +103,7 @@ def test_s2_the_engine_moves_only_along_edges(repo: Path, way: str) -> None:
         assert steps(driver) == ["look", "choose"]
 
     _, model = run(repo, script, [finish(), finish(way), "which way?"])
-    assert model.requests[2].messages[-2].text == f'way "{way}": from choose there are: good; bad'
+    assert model.requests[2].messages[-2].text == f'way "{way}": the ways from choose are: good; bad'
 
 
 def test_a_step_is_finished_once_however_often_the_model_says_so_in_one_breath(repo: Path) -> None:

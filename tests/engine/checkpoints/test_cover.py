@@ -203,7 +203,7 @@ def test_many_lines_and_a_changed_ignore_file_in_one_turn(repo: Path, tmp_path: 
     at_desk(repo, tmp_path, script)
 
 
-BACK = "so /rewind could not bring it back"
+BACK = "so /rewind could not restore it"
 REFUSED: list[tuple[str, str, str]] = [
     ("", "../other", "../other is outside the project"),
     ("", "/etc/hostname", "/etc/hostname is outside the project"),
@@ -224,8 +224,8 @@ REFUSED: list[tuple[str, str, str]] = [
     ("ln -s /etc/hostname here", "here", "here is a link that leads out of the project"),
     ("ln -s .git/config here", "here", ".git/config belongs to git"),
     ("mkdir sub; ln -s tally sub/l", "sub/l/../x", "sub/l/../x is behind a link"),
-    ("git init -q inner; echo x > inner/x", "inner", "inner/ is a repository of its own, which is not kept"),
-    ("git init -q inner; echo x > inner/x", "inn*", "inner/ is a repository of its own, which is not kept"),
+    ("git init -q inner; echo x > inner/x", "inner", "inner/ is a separate repository, which is not saved"),
+    ("git init -q inner; echo x > inner/x", "inn*", "inner/ is a separate repository, which is not saved"),
     ("mkdir -p d; echo S=1 > d/.env", "d", "d/.env may contain secrets and is not saved"),
     ("mkdir -p .vscode; echo {} > .vscode/tasks.json", ".vscode", ".vscode/tasks.json is protected"),
     ("mkfifo pipe", "pipe", "pipe is not an ordinary file"),
@@ -255,7 +255,7 @@ def test_what_is_too_much_is_not_kept(repo: Path, tmp_path: Path, monkeypatch: p
 
     async def script(desk: Desk) -> None:
         said = await desk.keeper.cover("turn", "call", ["tally", "tests"])
-        assert said == f"there is too much at tests to keep it before the command, {BACK}"
+        assert said == f"there is too much at tests to save before the command, {BACK}"
 
     at_desk(repo, tmp_path, script)
 
@@ -343,7 +343,7 @@ def test_a_covered_call_does_not_run_if_it_can_no_longer_be_covered(repo: Path, 
     async def script(desk: Desk) -> None:
         assert await desk.keeper.cover("turn", "a", ["tally"]) == ""
         await desk.call("git init -q tally/inner", None, name="b")
-        with pytest.raises(ToolFailed, match="tally/inner/ is a repository of its own"):
+        with pytest.raises(ToolFailed, match="tally/inner/ is a separate repository"):
             await desk.keeper.before("turn", [prepared("a")])
 
     at_desk(repo, tmp_path, script)

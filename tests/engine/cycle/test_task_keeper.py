@@ -98,7 +98,7 @@ def test_a_database_from_before_there_were_tasks_gets_them(repo: Path) -> None:
         old.execute(file.read() + "; PRAGMA user_version = 1")
     lease = "INSERT INTO sessions (id, created, updated, summary, owner, owner_pid, lease_until) VALUES "
     old.execute(f"{lease} ('q5-1', '', '', '{{}}', 'somebody', 4711, 9e9)")
-    with pytest.raises(StoreError, match="an older Quintet, which is still at work in session q5-1"):
+    with pytest.raises(StoreError, match="an older Quintet, which still runs session q5-1"):
         connect(path)
     old.execute("UPDATE sessions SET owner = ''")
     added(repo, page("t1"))
@@ -445,7 +445,7 @@ def test_only_the_one_who_claimed_a_task_moves_it(repo: Path) -> None:
                 await two.claim("t1", "two")
             with pytest.raises(TaskTaken, match=f"in process {os.getpid()}"):
                 await two.move("t1", S.RUNNING, "")
-            with pytest.raises(TaskTaken, match="another process works at it"):
+            with pytest.raises(TaskTaken, match="another process is working on it"):
                 await two.move("t1", S.RUNNING, "", owner="two")
             await one.claim("t1", "one")  # the heartbeat
             await one.move("t1", S.RUNNING, "", owner="one")

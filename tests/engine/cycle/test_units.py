@@ -335,7 +335,7 @@ def test_s4_reset_is_offered_at_the_end_and_what_it_puts_away_is_in_no_list(repo
 
     async def script(driver: Driver) -> None:
         end = await stretch(driver, "/implement")
-        assert end.status == "done" and "/reset puts the done tasks away" in stopped(end)
+        assert end.status == "done" and "/reset archives the done tasks" in stopped(end)
         await driver.command("/reset yes")
         assert (await driver.command("/tasks")).text.startswith(ALL_AWAY)
         assert (await driver.command("/tasks done")).text == "no task is done"

@@ -285,11 +285,11 @@ def test_the_next_owner_goes_on_behind_what_a_crash_left(repo: Path, tmp_path: P
     ("damage", "said"),
     [
         (lambda text: text.replace('["now"', '["now', 1), "is damaged"),
-        (lambda text: text.replace('"format":1', '"format":99', 1), "in another form (99."),
-        (lambda text: text.replace('"events":1', '"events":7', 1), "in another form (1.7; this program reads 1.1)"),
-        (lambda text: text.partition("\n")[2], "not a recording of Quintet's"),
-        (lambda text: "", "not a recording of Quintet's"),
-        (lambda text: text[:200], "holds no run"),
+        (lambda text: text.replace('"format":1', '"format":99', 1), "in another format (99."),
+        (lambda text: text.replace('"events":1', '"events":7', 1), "in another format (1.7; this program reads 1.1)"),
+        (lambda text: text.partition("\n")[2], "not a Quintet recording"),
+        (lambda text: "", "not a Quintet recording"),
+        (lambda text: text[:200], "contains no run"),
     ],
 )
 def test_a_recording_that_cannot_be_read_is_refused_with_the_reason(
@@ -469,7 +469,7 @@ def test_a_conversation_that_departs_from_its_recording_is_told_so(repo: Path, t
     variables = {f"QUINTET_{key.upper().replace('.', '_')}": value for key, value in plain.items()}
     done = _quintet(repo, "-p", "something else", "--model", f"replay:{path}", **variables)
     assert done.code == 1
-    assert f"at request 1 this conversation departs from {path}: the user said something else" in done.err
+    assert f"at request 1 this conversation differs from {path}: the user said something else" in done.err
 
 
 def test_a_recording_that_is_not_there_is_no_model(repo: Path) -> None:

@@ -124,7 +124,10 @@ def test_compact_says_how_much_smaller_it_became_and_that_there_is_nothing_left_
         lines = [line.text for said in (event, first) for line in describe(p.Recorded(1, "", said))]
         assert [line.partition(", about")[0] for line in lines] == ["compact  8 → 3 messages"]
         second = await driver.command("/compact")
-        assert second.ok and second.text == "nothing to compact: 3 messages in the conversation, and all of them stay"
+        assert (
+            second.ok
+            and second.text == "nothing to compact: 3 messages in the conversation, and all of them are needed"
+        )
         await driver.turn("request 5")
 
     model = ScriptedModel(["a"] * 5)

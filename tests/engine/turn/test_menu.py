@@ -44,7 +44,7 @@ def test_request_tools_finds_a_tool_and_goes_to_it_from_anywhere(repo: Path) -> 
     assert shown(model, 0) == [*META_TOOLS, "request_tools"]
     assert "git_diff" in shown(model, 1)
     assert model.requests[1].messages[-1].text.startswith("git_diff it is.")
-    assert model.requests[2].messages[-1].text.startswith("no tool fits brew coffee.")
+    assert model.requests[2].messages[-1].text.startswith("no tool matches brew coffee.")
 
 
 @pytest.mark.parametrize("place", ["", "git"])

@@ -45,7 +45,7 @@ def test_a_limit_that_cannot_stop_a_model_is_said_at_the_start(repo: Path, limit
     settings = {**KNOWN, "models.big.model": "stranger", "limits.max_cost": limit}
     driver = drive(repo, one_turn, ScriptedModel(["hello"]), settings=settings)
     said = [notice.text for notice in driver.of(p.Noticed) if notice.code == "PRICE_UNKNOWN"]
-    words = "limits.max_cost cannot stop big: the price is unknown, so its requests count as 0. "
+    words = "limits.max_cost cannot stop big: the price is not known, so its requests count as 0. "
     assert said == ([f"{words}Set models.big.price_input and models.big.price_output."] if limit else [])
 
 

@@ -157,7 +157,7 @@ def test_s0_a_child_has_a_secret_only_if_its_command_was_given_it(planted: Path,
     assert written.status == "ok" and (planted / "got.txt").read_text() == f"{SECRET}\n"
     assert mixed.status == "ok" and "DEPLOY_TOKEN" not in mixed.content and "***" not in mixed.content
     assert "DEPLOY_TOKEN" not in env.content and "SHOP_KEY" not in env.content
-    assert "DEPLOY_TOKEN  from environment  given to: printenv *" in listed.content
+    assert "DEPLOY_TOKEN  from environment  exposed to: printenv *" in listed.content
     assert "SHOP_KEY  from .env  exposed to no command" in listed.content
     grants = [decided.grant.secrets for decided in driver.of(p.CallDecided)]
     assert grants == [(), ("DEPLOY_TOKEN",), ("DEPLOY_TOKEN",), (), (), ("DEPLOY_TOKEN",), ()]

@@ -204,7 +204,7 @@ def test_a_wait_longer_than_the_time_set_is_not_begun_and_said(repo: Path) -> No
     async def script(driver: Driver) -> None:
         finished = await driver.turn("go")
         assert finished.status == "failed" and finished.error
-        assert finished.error.hint.startswith("the server asks for 300 s, and limits.retry_seconds = 120: ")
+        assert finished.error.hint.startswith("the server asks to wait 300 s, and limits.retry_seconds = 120: ")
 
     model = ScriptedModel([ModelRateLimited("slow down", retry_after=300.0), "hello"])
     assert len(drive(repo, script, model, deterministic=True).of(p.ModelRequested)) == 1

@@ -434,7 +434,7 @@ def test_a_file_of_the_project_is_a_page_with_its_parts(web: Browsing) -> None:
         ("10.1.2.3:8080/x", "10.1.2.3 is a private address: not fetched"),
         ("http://[fd00::1]/", "fd00::1 is a private address: not fetched"),
         ("http://127.0.0.1:1/", "127.0.0.1:1/: browsers refuse that port"),
-        ("http://127.0.0.1:65000/", "nothing listens there; start the server first"),
+        ("http://127.0.0.1:65000/", "no server is listening there; start the server first"),
         ("http://nowhere.invalid/", "nowhere.invalid: no such host"),
         ("http://", "names no host"),
         ("", "where to?"),

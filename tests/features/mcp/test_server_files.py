@@ -75,12 +75,12 @@ def test_a_name_that_rules_and_folders_could_not_hold_is_refused(tmp_path: Path,
 def test_a_file_that_makes_no_sense_is_said_and_names_no_server(tmp_path: Path, text: str) -> None:
     found, (note,) = of_project(tmp_path, text)
     assert found == []
-    assert note.startswith('.mcp.json: {"mcpServers": {NAME: {…}}} is expected')
+    assert note.startswith('.mcp.json: expected {"mcpServers": {NAME: {…}}}')
 
 
 def test_a_file_that_is_too_long_is_not_read(tmp_path: Path) -> None:
     found, notes = of_project(tmp_path, " " * 1_000_001)
-    assert (found, notes) == ([], [".mcp.json: more than 1000 kB is too much for a list of servers"])
+    assert (found, notes) == ([], [".mcp.json: more than 1000 kB is too large for a list of servers"])
 
 
 def test_a_projects_file_counts_only_once_its_folder_is_trusted(tmp_path: Path) -> None:

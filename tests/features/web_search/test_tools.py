@@ -149,7 +149,7 @@ def test_addresses_of_the_own_network_are_refused(repo: Path, url: str) -> None:
     [
         ("file:///etc/passwd", "begins with http:// or https://"),
         ("gopher://example.com", "begins with http:// or https://"),
-        ("http://user:word@example.com/", "it holds a login"),
+        ("http://user:word@example.com/", "it contains a login"),
         ("http:///nowhere", "it names no host"),
         ("http://example.com:99999/", "not an address that can be fetched"),
         ("http://no-such-host.invalid/", "no such host"),

@@ -114,7 +114,7 @@ def _from_page(files: PackageFiles, path: str, text: str) -> Read:
     document, body, loose = page_fields(text, _PAGE, ("name", "tools", "disallowedTools"))
     checked = CheckedFields(files.shown(path), document)
     if not document.value:
-        checked.note(("name",), "is missing: an agent's page opens with --- and the fields name and description")
+        checked.note(("name",), "is missing: an agent's page starts with --- and the fields name and description")
         return None, checked.findings
     if loose:
         problem = f"{loose.problem}; read line by line. A value with a colon in it needs quotes"
@@ -244,7 +244,7 @@ def _trigger(checked: CheckedFields, at: Place, strict: bool) -> tuple[str, str]
     if " or " in raw:
         compound = _COMPOUND.fullmatch(raw)
         if not compound:
-            checked.note(place, f'"{raw}" must read XX or fuzzy match on some-words')
+            checked.note(place, f'"{raw}" must be XX or fuzzy match on some-words')
             return "", ""
         opening = _CODE.match(checked.text((*at, "description")))
         if not opening or opening[1] != compound[1]:

@@ -140,9 +140,9 @@ class LocalAgents:
 
     def _package(self, agent: Agent) -> tuple[AgentPackage | None, list[AgentProblem]]:
         if not os.path.isdir(self._places.root):
-            raise RunFailed(RunErrorCode.PROJECT_ROOT_INVALID, f"{self._places.root}: there is no such folder any more")
+            raise RunFailed(RunErrorCode.PROJECT_ROOT_INVALID, f"{self._places.root}: this folder no longer exists")
         if not os.path.isdir(agent.package):
-            raise RunFailed(RunErrorCode.PACKAGE_NOT_FOUND, f"{agent.package}: there is no such folder any more")
+            raise RunFailed(RunErrorCode.PACKAGE_NOT_FOUND, f"{agent.package}: this folder no longer exists")
         found = read_package(agent.package)
         if found.package is None and not os.path.exists(os.path.join(agent.package, MANIFEST)):
             found = read_single(agent.package, os.path.relpath(agent.source, agent.package))
@@ -174,7 +174,7 @@ class LocalAgents:
         ending = os.path.splitext(inside)[1].lower()
         format = FORMATS.get(ending)
         if format is None:
-            raise RunFailed(RunErrorCode.DATA_LOAD_FAILED, f"{path}: data is one of {', '.join(FORMATS)}")
+            raise RunFailed(RunErrorCode.DATA_LOAD_FAILED, f"{path}: data must be one of {', '.join(FORMATS)}")
         try:
             return ItemData(inside, format, parsed(format, self._read(root, inside, RunErrorCode.DATA_LOAD_FAILED)))
         except NotReadable as error:
@@ -201,7 +201,7 @@ class LocalAgents:
             if inside and not self._protection.is_secret(inside[0][1]):
                 return inside[0]
         raise RunFailed(
-            RunErrorCode.PERMISSION_DENIED, f"{path}: only files of the agent's package and of the project are read"
+            RunErrorCode.PERMISSION_DENIED, f"{path}: only files of the agent's package and of the project can be read"
         )
 
     # ── templates and folders

@@ -131,7 +131,7 @@ class _Reading:
     def _text(self, place: str) -> str:
         size = self._files.info(place).size
         if size > MOST_READ:
-            raise _NotRead(f"it has {size} bytes, and the most is {MOST_READ}")
+            raise _NotRead(f"it has {size} bytes, and the limit is {MOST_READ}")
         data = self._files.read(place)
         if b"\0" in data:
             raise _NotRead("it is not text")
@@ -158,14 +158,14 @@ class _Reading:
             if wanted in self._seen:
                 raise _NotRead("it is already above")
             if depth >= pages.MOST_DEPTH:
-                raise _NotRead(f"imports go {pages.MOST_DEPTH} deep at most")
+                raise _NotRead(f"imports can be at most {pages.MOST_DEPTH} deep")
             if len(self._seen) > pages.MOST_IMPORTS:
-                raise _NotRead(f"{pages.MOST_IMPORTS} files are the most")
+                raise _NotRead(f"the limit is {pages.MOST_IMPORTS} files")
             text = self._text(wanted)
         except _NotRead as why:
             return f"@{target} (not imported: {why})"
         except (OSError, ToolFailed):
-            return f"@{target}" if pages.is_mention(target) else f"@{target} (not imported: there is no file to read)"
+            return f"@{target}" if pages.is_mention(target) else f"@{target} (not imported: no such file)"
         self._seen.add(wanted)
         return AgentsPage(wanted, text)
 
@@ -177,7 +177,7 @@ class _Reading:
             yield line
         else:
             kept, self._left = data[: self._left], -1
-            yield f"{kept.decode('utf-8', 'ignore')}\n(cut after {pages.MOST_BYTES} bytes)"
+            yield f"{kept.decode('utf-8', 'ignore')}\n(truncated after {pages.MOST_BYTES} bytes)"
 
 
 class _NotRead(Exception):

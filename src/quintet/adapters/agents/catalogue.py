@@ -51,7 +51,7 @@ class Catalogue(Struct):
             if before is None and found.package:
                 self.agents[agent.id] = CatalogueEntry(agent, found.package, origin)
             elif before and origin != "shipped":
-                problem = f"there is already an agent {agent.id}, in {before.agent.source}; this one is not reached"
+                problem = f"there is already an agent {agent.id}, in {before.agent.source}; this one is not used"
                 self.problems.append(AgentProblem(agent.source, 1, "", problem))
 
 
@@ -90,7 +90,7 @@ def find_agent(name: str, places: Places) -> tuple[CatalogueEntry, list[AgentPro
         ]
         if len(called) > 1:
             raise UsageError(
-                f"several agents are called {name}", hint=f"By id: {', '.join(o.agent.id for o in called)}."
+                f"several agents have the name {name}", hint=f"By id: {', '.join(o.agent.id for o in called)}."
             )
         if not called:
             names = ", ".join(catalogue.agents)
@@ -130,9 +130,9 @@ def _by_path(given: str, folder: str) -> tuple[CatalogueEntry, list[AgentProblem
         raise UsageError(str(first), hint="\n".join(map(str, more)))
     agents = {agent.id: agent for agent in found.package.agents}
     if not id and len(agents) > 1:
-        raise UsageError(f"{path} holds several agents", hint=f"Name one: {path}:{'|'.join(agents)}")
+        raise UsageError(f"{path} contains several agents", hint=f"Name one: {path}:{'|'.join(agents)}")
     if id and id not in agents:
-        raise NotFound(f"{path} holds no agent {id}.{did_you_mean(id, agents)}")
+        raise NotFound(f"{path} contains no agent {id}.{did_you_mean(id, agents)}")
     agent = agents[id] if id else found.package.agents[0]
     return CatalogueEntry(agent, found.package, "path"), found.problems
 
@@ -182,10 +182,10 @@ def write_example(name: str, folder: str) -> str:
     """Write what `quintet agents new NAME` writes, as `folder/name`: an agent with a persona, a menu, a prompt and a
     workflow. The path of its file."""
     if not _NAME.fullmatch(name) or len(name) > 64:
-        raise UsageError(f'agents new "{name}": a name is lowercase letters and digits, joined by hyphens')
+        raise UsageError(f'agents new "{name}": a name has lowercase letters and digits, joined by hyphens')
     target = os.path.join(folder, name)
     if os.path.lexists(target):
-        raise UsageError(f"{target}: there is something of that name already; nothing was written")
+        raise UsageError(f"{target}: already exists; nothing was written")
     try:
         for place, _, files in os.walk(TEMPLATE):
             into = os.path.normpath(os.path.join(target, os.path.relpath(place, TEMPLATE)))

@@ -55,7 +55,7 @@ class PackageFiles:
             raise PathLeavesPackage(1, f"{path} leads out of the package")
         try:
             if (size := self._files.info(inside).size) > MOST_BYTES:
-                raise NotReadable(1, f"{size} bytes; the most that is read is {MOST_BYTES}")
+                raise NotReadable(1, f"{size} bytes; the limit is {MOST_BYTES}")
             data = self._files.read(inside)
         except OutsideProject:
             raise PathLeavesPackage(1, "leads out of the package") from None

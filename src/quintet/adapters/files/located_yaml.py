@@ -80,7 +80,7 @@ def read_json(text: str) -> Located:
     except json.JSONDecodeError as error:
         raise NotReadable(error.lineno, f"not valid JSON: {error.msg}") from None
     except UnicodeEncodeError:
-        raise NotReadable(1, "not valid JSON: half a character") from None
+        raise NotReadable(1, "not valid JSON: an incomplete character") from None
     except (RecursionError, ValueError):
         raise NotReadable(1, "not valid JSON: nested too deeply, or a number too long") from None
     try:
@@ -189,7 +189,7 @@ class _Builder:
             if isinstance(event, yaml.DocumentStartEvent):
                 self.documents += 1
                 if self.documents > 1:
-                    raise NotReadable(line, "a second document begins; one file holds one")
+                    raise NotReadable(line, "a second document begins; only one is allowed in a file")
             elif isinstance(event, yaml.ScalarEvent):
                 self._scalar(event, line)
             elif isinstance(event, yaml.AliasEvent):
@@ -214,7 +214,7 @@ class _Builder:
 
     def _scalar(self, event: Any, line: int) -> None:
         if event.tag and event.tag not in ("!", "tag:yaml.org,2002:str"):
-            raise NotReadable(line, f"the tag {event.tag} is not taken; write a plain value")
+            raise NotReadable(line, f"the tag {event.tag} is not supported; write a plain value")
         self._count(1, line)
         if self.open and isinstance(self.open[-1].value, dict) and self.open[-1].key is None:
             self._key(event.value, line)
@@ -242,7 +242,7 @@ class _Builder:
 
     def _start(self, value: Any, event: Any, line: int) -> None:
         if event.tag and event.tag != "!":
-            raise NotReadable(line, f"the tag {event.tag} is not taken; write a plain value")
+            raise NotReadable(line, f"the tag {event.tag} is not supported; write a plain value")
         if len(self.open) >= MOST_DEPTH:
             raise NotReadable(line, "nested too deeply")
         self._count(1, line)

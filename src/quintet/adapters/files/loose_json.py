@@ -33,7 +33,7 @@ def decoded_leniently(data: bytes | bytearray) -> Any:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def encoded(value: Any) -> str:

@@ -130,7 +130,7 @@ def locate(path: str = ".") -> Places:
         raise UsageError(f"{path}: no such folder")
     root, passed_over = repository_above(start)
     if not root.isprintable() and root != root.encode("utf-8", "replace").decode():
-        hint = "Rename it, or work in a copy that has another name: nothing could be recorded about this one."
+        hint = "Rename it, or use a copy with another name: Quintet cannot record anything about this one."
         raise UsageError(f"{on_one_line(root)}: the name of the project's folder is not UTF-8", hint=hint)
     stay_out_of(root)
     home_folder()
@@ -148,7 +148,7 @@ def home_folder() -> str:
     """The user's home."""
     home = os.path.expanduser("~")
     if not os.path.isabs(home):
-        raise UsageError(f"HOME is a relative path ({home})", hint="Set HOME to the whole path of your home folder.")
+        raise UsageError(f"HOME is a relative path ({home})", hint="Set HOME to the full path of your home folder.")
     return home
 
 

@@ -76,7 +76,7 @@ class ProjectFiles:
             if not stat.S_ISREG(info.st_mode):
                 raise ToolFailed(f"{path}: not a regular file")
             if info.st_size > MOST_BYTES:
-                raise ToolFailed(f"{path}: {info.st_size} bytes; the most that is read is {MOST_BYTES}")
+                raise ToolFailed(f"{path}: {info.st_size} bytes; the limit is {MOST_BYTES}")
             with open(handle, "rb", closefd=False) as file:
                 return file.read(MOST_BYTES + 1)
 
@@ -236,11 +236,11 @@ class ProjectFiles:
         if is_write_protected(real) or self.protection.is_private(real):
             raise ToolFailed(f"{path}: protected: no call may write it")
         if not making and self.protection.asks(real) and not self.protection.asks(self.relative(path)):
-            raise ToolFailed(f"{path}: leads to {real}, which needs approval: name it so")
+            raise ToolFailed(f"{path}: leads to {real}, which needs approval: use that name")
         if repository := self._repository(os.path.dirname(real)):
             raise ToolFailed(f"{path}: protected: {repository} is a git repository, where only git writes")
         if name.lower() in _OF_A_REPOSITORY and completes_repository(os.listdir(at), name):
-            raise ToolFailed(f"{path}: protected: git would take its folder for a repository")
+            raise ToolFailed(f"{path}: protected: git would treat its folder as a repository")
 
     def _repository(self, folder: str) -> str:
         """The folder at or above this one that git takes for a repository without a `.git`; empty if none."""

@@ -51,7 +51,7 @@ AT_ONCE = 200  # files whose contents are held in memory together
 MOST_ALONE, MOST_ALONE_BYTES = 50, 5_000_000  # files that are kept without a snapshot
 MOST_BESIDE, MOST_BESIDE_BYTES = 500, 20_000_000  # files that are kept beside one, because git ignores them
 MOST_NAMED, MOST_BELOW = 200, 2_000  # paths of a line that writes, and what is looked at below each of them
-LOST = "its content is no longer kept"
+LOST = "its content is no longer saved"
 T = TypeVar("T")
 
 
@@ -189,7 +189,7 @@ class ShadowCheckpoints:
                 with self._shadow.locked() as lock:
                     taken = self._take(lock, point)
                     if lost := self._lost(named, taken.lacking):
-                        raise NotCovered(lost, "is written over, and is too large or not readable")
+                        raise NotCovered(lost, "would be overwritten, and is too large or not readable")
                     held = self._shadow.held(lock, found.files)
                     beside = self._named(lock, point, named)
                 states = beside | self._beside(point, found, held)
@@ -243,7 +243,7 @@ class ShadowCheckpoints:
             ):
                 states[path] = f"{info.st_mode:o} {name}"
         if len(lacking) > MOST_BESIDE or sum(found.files[path].st_size for path in lacking) > MOST_BESIDE_BYTES:
-            why = "is ignored by git" if self.whole else "is too much to be kept without git"
+            why = "is ignored by git" if self.whole else "is too much to save without git"
             raise NotCovered(found.topmost(lacking[0], held), why)
         kept: list[str] = []
 
@@ -329,7 +329,7 @@ class ShadowCheckpoints:
         try:
             is_now = state_of(self._root, one.path, self._objects.name)
             if not same(is_now, one.target if made else one.now) and not (names_folder(is_now) and not one.now):
-                left.append(LeftAlone(one.path, "changed from outside just now"))
+                left.append(LeftAlone(one.path, "changed from outside a moment ago"))
             else:
                 act(one)
         except (OSError, QuintetError) as error:

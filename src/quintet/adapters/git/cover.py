@@ -23,8 +23,8 @@ from quintet.domain.permission.protected_paths import Protection, is_write_prote
 MOST_ENTRIES = 20_000  # at and below the paths
 MOST_SEEN = 50_000  # while a pattern is matched
 MOST_BYTES = 500_000_000
-NOT_BACK = "so /rewind could not bring it back"
-TOO_MUCH = f"there is too much at {{}} to keep it before the command, {NOT_BACK}"
+NOT_BACK = "so /rewind could not restore it"
+TOO_MUCH = f"there is too much at {{}} to save before the command, {NOT_BACK}"
 _WILD = re.compile(r"[*?\[]")
 _EXTENDED = re.compile(r"[?*+@!]\(")
 _ABOVE = re.compile(r"\.|.*[(|]\.", re.DOTALL)  # a dot at the beginning has to be written
@@ -195,7 +195,7 @@ class Surveyor:
             found.missing.append(path)
             return
         except OSError as error:
-            raise NotCovered(path, "cannot be looked at") from error
+            raise NotCovered(path, "cannot be inspected") from error
         if stat.S_ISDIR(info.st_mode):
             found.tops.add(path)
         waiting = [(path, info)]
@@ -228,7 +228,7 @@ class Surveyor:
             raise NotCovered(f"{folder}/", "cannot be read") from error
         here = "" if folder == "." else f"{folder}/"
         if here and any(name == ".git" for name, _ in names):
-            raise NotCovered(here, "is a repository of its own, which is not kept")
+            raise NotCovered(here, "is a separate repository, which is not saved")
         bits = stat.S_IMODE(info.st_mode)
         if here and (not names or bits != self._new_folder):
             found.folders[folder] = FOLDER if bits == self._new_folder else f"{info.st_mode:o}"

@@ -43,7 +43,7 @@ class GitRepository:
         try:
             await self._git("rev-parse", "--is-inside-work-tree")
         except (QuintetError, OSError) as error:
-            raise UsageError(f"/review needs a git repository, and {self._files.root} is none: {error}") from error
+            raise UsageError(f"/review needs a git repository, and {self._files.root} is not one: {error}") from error
         try:
             return await (self._working_tree() if wanted == WORKING_TREE else self._range(wanted))
         except UsageError:
@@ -57,7 +57,9 @@ class GitRepository:
         new = await self._git("ls-files", "--others", "--exclude-standard", "-z")
         changes += [ChangedFile(path, where="untracked") for path in new.split("\0") if path]
         if not changes:
-            raise UsageError("the working tree holds no changes; name a range or a branch, as in /review HEAD~1..HEAD")
+            raise UsageError(
+                "the working tree has no changes; name a range or a branch, for example /review HEAD~1..HEAD"
+            )
         return Subject(WORKING_TREE, tuple(changes))
 
     async def _range(self, wanted: str) -> Subject:
@@ -69,8 +71,8 @@ class GitRepository:
         target = f"{before or 'HEAD'}{dots}{after or 'HEAD'}"
         changes = read_numstat(await self._git(*_NUMSTAT, target, "--"))
         if not changes:
-            other = "" if parts else f"; what came since it is /review {wanted}..HEAD"
-            raise UsageError(f"{target} holds no changes{other}")
+            other = "" if parts else f"; for what came after it, use /review {wanted}..HEAD"
+            raise UsageError(f"{target} has no changes{other}")
         return Subject(wanted, tuple(changes), target, revision)
 
     def is_secret(self, path: str) -> bool:
@@ -95,7 +97,7 @@ class GitRepository:
     async def _commit(self, name: str) -> str:
         try:
             if name.startswith("-"):
-                raise ToolFailed("a name is expected")
+                raise ToolFailed("expected a name")
             return (await self._git("rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")).strip()
         except ToolFailed:
             raise UsageError(

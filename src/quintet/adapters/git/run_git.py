@@ -160,18 +160,18 @@ def looking_from(folder: str) -> Iterator[RepositoryView]:
         raise ToolFailed(problem)
     with repository_view(root) as view:
         if view is None:
-            raise ToolFailed(f"{folder}: not a git repository, or not one that can be looked at without a sandbox")
+            raise ToolFailed(f"{folder}: not a git repository, or one that cannot be read without a sandbox")
         yield view
 
 
 def borrowing(objects: str) -> str:
     """Why a folder of objects may hold another repository's; empty if it holds its own alone."""
     if os.path.lexists(os.path.join(objects, "info", "alternates")):
-        return "this repository borrows objects of another one, which is not looked at without a sandbox"
+        return "this repository borrows objects from another one, which is not read without a sandbox"
     for folder in (objects, os.path.join(objects, "pack"), os.path.join(objects, "info")):
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             if any(entry.is_symlink() for entry in entries):
-                return "a link stands among the objects of this repository, which is not looked at without a sandbox"
+                return "the objects of this repository contain a link, which is not read without a sandbox"
     return ""
 
 

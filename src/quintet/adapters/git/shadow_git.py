@@ -44,7 +44,7 @@ FILES_A_LOOK = 500  # between two looks whether it is still wanted
 FILES_AT_ONCE = 10_000  # so that it can be said how far it is
 UPDATE_SECONDS = 300.0  # a first snapshot reads everything; it can be left at any moment
 MOST_FILES, MOST_BYTES = 300_000, 1_000_000_000  # that one snapshot takes in
-SMALLER = "open a smaller folder, or name what is not to be kept in .gitignore"
+SMALLER = "open a smaller folder, or exclude files with .gitignore"
 # Contents as they are: no attribute of the project's converts anything. `!` where git takes no plain no.
 ATTRIBUTES = "* -text -crlf !eol -ident -filter !working-tree-encoding\n"
 CONFIG = """\
@@ -201,7 +201,7 @@ class ShadowGit:
         """SnapshotTooLarge, before anything is added, if keeping these would fill the disk."""
         if len(names) > MOST_FILES:
             raise SnapshotTooLarge(
-                f"{len(names):,} files are new or changed, and {MOST_FILES:,} are the most; {SMALLER}"
+                f"{len(names):,} files are new or changed, and the limit is {MOST_FILES:,}; {SMALLER}"
             )
         size, root = 0, os.fsencode(self.root)
         for number, name in enumerate(names):
@@ -211,7 +211,7 @@ class ShadowGit:
                 size += os.lstat(os.path.join(root, name)).st_size
         if size > MOST_BYTES:
             raise SnapshotTooLarge(
-                f"{size / 1e9:.1f} GB are new or changed, and {MOST_BYTES / 1e9:g} GB are the most; {SMALLER}"
+                f"{size / 1e9:.1f} GB are new or changed, and the limit is {MOST_BYTES / 1e9:g} GB; {SMALLER}"
             )
 
     def _left_out(self, name: bytes) -> bool:

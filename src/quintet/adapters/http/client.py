@@ -147,14 +147,14 @@ class _ModelConnection(Connection):
             yield
         except TimeoutError as error:
             hint = f"try again, or give a slow model more time: {self._setting}.timeout"
-            raise ModelTimeout(f"{self.address.authority} was silent for {self.idle or 0:g} s", hint=hint) from error
+            raise ModelTimeout(f"{self.address.authority} sent nothing for {self.idle or 0:g} s", hint=hint) from error
         except (OSError, EOFError) as error:
             raise self._broken() from error
         except h11.RemoteProtocolError as error:
             raise (self._broken() if self.at_end else self._not_http(str(error))) from error
 
     def _not_http(self, why: str) -> ModelBadResponse:
-        problem = f"{self.address.authority} does not answer in HTTP: {why[:200]}"
+        problem = f"{self.address.authority} does not answer with HTTP: {why[:200]}"
         return ModelBadResponse(problem, hint=f"check {self._setting}.base_url")
 
     def _broken(self) -> ModelError:
@@ -162,7 +162,7 @@ class _ModelConnection(Connection):
             return ModelUnreachable(
                 f"{self.address.authority} closed the connection without an answer", hint="try again later"
             )
-        error = ModelBadResponse(f"the answer of {self.address.authority} broke off", hint="try again")
+        error = ModelBadResponse(f"the answer of {self.address.authority} is incomplete", hint="try again")
         error.retryable = True
         return error
 
@@ -196,10 +196,10 @@ async def _connect(address: HttpAddress, idle: float | None, setting: str) -> _M
 
 def _unreachable(where: str, error: Exception, hint: str) -> ModelUnreachable:
     if distrust := getattr(error, "verify_message", ""):
-        hint = "for a certificate authority of your own, set SSL_CERT_FILE"
+        hint = "for your own certificate authority, set SSL_CERT_FILE"
         return _lasting(ModelUnreachable(f"the certificate of {where} is not trusted: {distrust}", hint=hint))
     if f"[Errno {errno.ECONNREFUSED}]" in str(error):  # in its words, for two addresses fail as one bare OSError
-        why = "nothing listens there"
+        why = "no server is listening there"
     elif isinstance(error, socket.gaierror):
         why = "no such host"
     else:

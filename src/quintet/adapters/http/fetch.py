@@ -136,12 +136,12 @@ class Fetcher:
             head = await connection.ask(method, "", {**_HEADERS, **headers}, body)
             return await self._answer(url, head, connection)
         except h11.RemoteProtocolError as error:
-            raise ToolFailed(f"{url}: the server does not answer in HTTP ({error})") from None
+            raise ToolFailed(f"{url}: the server does not answer with HTTP ({error})") from None
         except h11.LocalProtocolError as error:
-            raise ToolFailed(f"{url}: this cannot be asked for ({error})") from None
+            raise ToolFailed(f"{url}: this cannot be requested ({error})") from None
         except (OSError, EOFError) as error:
             raise ToolFailed(
-                f"{url}: the connection broke off ({error or 'the server closed the connection'})"
+                f"{url}: the connection was lost ({error or 'the server closed the connection'})"
             ) from None
         finally:
             connection.drop()
@@ -209,7 +209,7 @@ class _Unpacking:
     def __init__(self, encoding: str, most: int) -> None:
         encoding = encoding.strip().lower()
         if encoding not in ("", "identity", "gzip", "x-gzip", "deflate"):
-            raise ToolFailed(f"the answer is packed with {encoding}, which was not asked for")
+            raise ToolFailed(f"the answer is compressed with {encoding}, which was not requested")
         self._most = most
         self._deflate = encoding == "deflate"
         self._inflate = zlib.decompressobj(zlib.MAX_WBITS | 32) if encoding not in ("", "identity") else None
@@ -233,7 +233,7 @@ class _Unpacking:
             if self._deflate and not self.body:  # some servers leave out the wrapping
                 self._deflate, self._inflate = False, zlib.decompressobj(-zlib.MAX_WBITS)
                 return self._unpacked(data, room)
-            raise ToolFailed("the answer is packed wrongly") from None
+            raise ToolFailed("the answer is not compressed correctly") from None
 
 
 def fetch_address(url: str) -> HttpAddress:
@@ -242,9 +242,9 @@ def fetch_address(url: str) -> HttpAddress:
         address = address_of(url)
         parts = urlsplit(url.strip())
         if parts.username or parts.password:
-            raise ValueError("it holds a login")
+            raise ValueError("it contains a login")
     except KeyError:
-        raise ToolFailed(f"{url}: an address that begins with http:// or https:// is expected") from None
+        raise ToolFailed(f"{url}: expected an address that begins with http:// or https://") from None
     except ValueError as error:
         raise ToolFailed(f"{url}: not an address that can be fetched ({error})") from None
     return address if address.path else address._replace(path="/")

@@ -169,7 +169,9 @@ class _Reply(StreamedReply):
     def _add(self, index: Any, delta: Block) -> Iterator[Part]:
         block = self._blocks.get(index) if isinstance(index, int) else next(reversed(self._blocks.values()), None)
         if block is None:
-            raise self.failures.of_reply("the model's reply holds a piece of a block that never began", again=True)
+            raise self.failures.of_reply(
+                "the model's reply contains a piece of a block that was not started", again=True
+            )
         match delta.get("type"):
             case "text_delta" if text := as_text(delta.get("text")):
                 block.pieces.append(text)

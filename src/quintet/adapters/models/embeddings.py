@@ -54,7 +54,9 @@ class Embedder:
                     raise self._failures.of_reply("the embedding server's answer is too long", again=False)
         vectors = _vectors(decoded(answer))
         if len(vectors) != len(texts) or len({len(vector) for vector in vectors}) != 1 or not vectors[0]:
-            raise self._failures.of_reply("the embedding server's answer holds no vectors", bytes(answer), again=False)
+            raise self._failures.of_reply(
+                "the embedding server's answer contains no vectors", bytes(answer), again=False
+            )
         return vectors
 
     async def close(self) -> None:

@@ -97,7 +97,7 @@ class Failures:
         return self._of(status, "the model server reported an error", said, fields, streamed=True)
 
     def of_key(self, text: str) -> errors.ModelAuthFailed:
-        hint = f"name the environment variable that holds the key in {self.setting}.api_key_env"
+        hint = f"set {self.setting}.api_key_env to the name of the environment variable that contains the key"
         hint = f"check what {self.setting}.api_key_command prints" if self.by_command else hint
         return errors.ModelAuthFailed(text, hint=f"check the key in {self.key_env}" if self.key_env else hint)
 
@@ -129,12 +129,12 @@ class Failures:
 
     def _hint(self, status: int, words: str) -> str:
         if status == 402 or _NO_CREDIT.search(words):
-            return "the account there needs credit; add some, or choose another model"
+            return "the account needs credit; add some, or choose another model"
         if status >= 500:
-            return "the provider has trouble; wait, or choose another model"
+            return "the provider has a problem; wait, or choose another model"
         if _NO_MODEL.search(words):
             return (
-                f"name a model that the server has in {self.setting}.model; `quintet models list` shows what is known"
+                f"set {self.setting}.model to a model that the server has; `quintet models list` shows the known ones"
             )
         if 300 <= status < 400 or status in (404, 405):
             return f"check {self.setting}.base_url and {self.setting}.model"
@@ -161,7 +161,7 @@ class Failures:
 
     def _proxy_hint(self) -> str:
         return (
-            f"a proxy or a login page answers in the API's place: check {self.setting}.base_url and the proxy variables"
+            f"a proxy or a login page answers instead of the API: check {self.setting}.base_url and the proxy variables"
         )
 
     def _slow_down(self, text: str, used_up: bool, wait: float | None) -> errors.ModelRateLimited:

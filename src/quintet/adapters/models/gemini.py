@@ -135,7 +135,7 @@ class _Reply(StreamedReply):
             self.finish = finish
             if finish in _BROKEN:
                 why = as_text(candidate.get("finishMessage")) or finish
-                raise self.failures.of_reply(f"the model's reply broke off: {why}", again=True)
+                raise self.failures.of_reply(f"the model's reply is incomplete: {why}", again=True)
 
     def _keep(self, piece: Piece) -> None:
         """Words without a signature are put together; what is signed stays as it is."""

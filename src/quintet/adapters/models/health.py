@@ -31,11 +31,11 @@ def _of(settings: Settings, name: str, model: ModelSettings) -> Iterator[Finding
     variable = model.api_key_env
     if variable and not model.api_key_command and not has_key(variable):
         problem = f"models.{name}{role}: the key is not set ({variable})"
-        advice = f"Export it, or keep it: quintet secrets set {variable}"
+        advice = f"Export it, or store it: quintet secrets set {variable}"
         yield Finding("MODEL_KEY_MISSING", Severity.WARNING, HealthScope.MACHINE, name, problem, advice)
     if is_loopback(model.base_url) and not answers(model.base_url, SECONDS):
         host = host_of(model.base_url)
-        problem = f"models.{name}{role}: nothing answers at {host}"
+        problem = f"models.{name}{role}: no server answers at {host}"
         starts = next((p.server.starts for p in PRESETS if p.server and f":{p.server.port}" in host), "")
         advice = f"Start the server{f' ({starts})' if starts else ''}, or change models.{name}.base_url."
         yield Finding("MODEL_SERVER_DOWN", Severity.WARNING, HealthScope.MACHINE, name, problem, advice)

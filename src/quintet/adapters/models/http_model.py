@@ -132,7 +132,7 @@ class HttpModel(ABC):
 
     def _headers(self) -> dict[str, str]:
         if not (self._key.isascii() and self._key.isprintable()):
-            raise self._failures.of_key("the key holds characters that no key has")
+            raise self._failures.of_key("the key contains invalid characters")
         own = {"content-type": "application/json", "user-agent": f"quintet/{__version__}"}
         more = {name.lower(): value for name, value in self._settings.headers.items()}
         return {**own, **self._own_headers(), **more}
@@ -201,9 +201,9 @@ class StreamedReply(ABC):
             yield from self._taken_from(decoded_leniently(self._plain))
         if not self.begun:
             again = not self._plain and self._sample[:1] != b"<"  # cut rather than wrong
-            raise self.failures.of_reply("the model server's answer holds no reply", self._sample, again=again)
+            raise self.failures.of_reply("the model server's answer contains no reply", self._sample, again=again)
         if not (self.done or self.finish or self._plain) or self.finish == "error":
-            raise self.failures.of_reply("the model's reply broke off", again=True)
+            raise self.failures.of_reply("the model's reply is incomplete", again=True)
         yield from self._in_characters(self.last())
 
     @abstractmethod
@@ -226,7 +226,7 @@ class StreamedReply(ABC):
 
     def _taken_from(self, chunk: Any) -> Iterator[Part]:
         if not isinstance(chunk, dict):
-            raise self.failures.of_reply("the model server's answer is not the JSON of a reply", again=True)
+            raise self.failures.of_reply("the model server's answer is not a reply in JSON", again=True)
         yield from self._in_characters(self.take(chunk))
 
     def _in_characters(self, parts: Iterator[Part]) -> Iterator[Part]:

@@ -12,7 +12,7 @@ from msgspec import structs
 from quintet.domain.ports.ports import Model
 from quintet.domain.turn.messages import Image, KeptImage, Message, Part, Request
 
-GONE = "(an image of {size} bytes, {media_type}, that is no longer kept)"
+GONE = "(an image of {size} bytes, {media_type}, which is no longer saved)"
 
 
 class ModelWithImages:

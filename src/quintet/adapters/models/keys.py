@@ -52,7 +52,7 @@ class Key:
             if not self._kept:
                 raise SettingsError(
                     f"models.{name}: the variable {settings.api_key_env} is not set",
-                    hint=f"Export the key, or keep it: quintet secrets set {settings.api_key_env}",
+                    hint=f"Export the key, or store it: quintet secrets set {settings.api_key_env}",
                 )
         if self._kept:
             learn(self._kept)
@@ -84,7 +84,7 @@ class Key:
         named, *words = self._command
         found = program(named)
         if not found or not is_apart(found):
-            hint = f"Install it, or correct {self._setting}.api_key_command; a program in the project does not count."
+            hint = f"Install it, or correct {self._setting}.api_key_command; programs in the project are not used."
             raise ModelAuthFailed(f"{self._setting}.api_key_command: {named} was not found", hint=hint)
         pipe, none = asyncio.subprocess.PIPE, asyncio.subprocess.DEVNULL
         environment = {**os.environ, "PATH": host_path()}

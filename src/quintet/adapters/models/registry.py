@@ -49,8 +49,8 @@ INSTALL = "pip install 'quintet[providers]'"
 LONGEST_RETRY = 30.0
 PIECE = 200  # characters of an answer between two words about it
 NO_MODEL = (
-    "no language model is configured for {route}: `quintet models` shows what can be used here, and "
-    "`quintet models use NAME` connects it; routing.{route} in your settings says which one it is"
+    "no language model is configured for {route}: `quintet models` shows what you can use, and "
+    "`quintet models use NAME` connects it; routing.{route} in your settings names the model"
 )
 
 
@@ -79,7 +79,7 @@ class Models:
         configured = self._settings.models.get(name) or direct_settings(name)
         if configured is None:
             raise SettingsError(
-                f'there is no model "{name}"',
+                f'there is no model named "{name}"',
                 hint="`quintet models` lists them; /model NAME or /model auto changes it.",
             )
         return _of_wire(configured, Key(configured, name, self._learn), name)
@@ -156,7 +156,7 @@ class RoutedModels:
                 wait = model_wait(error, attempt, limits.retries, seconds=limits.retry_seconds, waited=waited)
                 if wait is None:
                     raise ToolFailed(f"{name} did not answer: {error.message}", hint=error.hint) from error
-                tell(f"{error.message}; again in {min(wait, LONGEST_RETRY):.0f} s")
+                tell(f"{error.message}; retrying in {min(wait, LONGEST_RETRY):.0f} s")
                 await asyncio.sleep(min(wait, LONGEST_RETRY))
                 attempt, waited = attempt + 1, waited + wait
 

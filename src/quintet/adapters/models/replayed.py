@@ -31,7 +31,7 @@ class ReplayedModel:
     async def stream(self, request: Request) -> AsyncIterator[Part]:
         place, self._asked = self._asked, self._asked + 1
         if place >= len(self._streams):
-            raise self._departed(place, f"there were no more than {len(self._streams)} requests")
+            raise self._departed(place, f"the recording has only {len(self._streams)} requests")
         asked, entries = self._streams[place]
         now = self._digests.asked(request)
         if now.said != asked.said:
@@ -40,7 +40,7 @@ class ReplayedModel:
             raise self._departed(place, f"there were {asked.count} messages, now there are {now.count}")
         for entry in entries:
             if entry.fault and entry.fault.kind == recording.CANCELLED:
-                raise self._departed(place, "the reply was cut off there")
+                raise self._departed(place, "the reply was incomplete there")
             if entry.fault:
                 raise recording.error_of(entry.fault)
             if entry.kind != "reply.over":
@@ -51,8 +51,8 @@ class ReplayedModel:
 
     def _departed(self, place: int, why: str) -> ModelBadResponse:
         return ModelBadResponse(
-            f"at request {place + 1} this conversation departs from {self._path}: {why}",
-            hint="A recording answers only the conversation it was made of; continue with another model: /model NAME.",
+            f"at request {place + 1} this conversation differs from {self._path}: {why}",
+            hint="A recording can answer only its own conversation; continue with another model: /model NAME.",
         )
 
 

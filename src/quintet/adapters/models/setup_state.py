@@ -49,7 +49,7 @@ def decline(names: Sequence[str]) -> None:
 
 def _read() -> dict[str, Any]:
     with suppress(QuintetError):
-        found = private_files.read_json(_path(), "until then nothing is remembered of models")
+        found = private_files.read_json(_path(), "until then no model is remembered")
         return found if isinstance(found, dict) else {}
     return {}
 

@@ -102,8 +102,8 @@ def take_back(made: Sequence[FileEdits]) -> Steps[str]:
     calls = [call for change in reversed(made) for call in change.undo]
     results = yield from _carry_out(calls)
     if len(results) == len(calls) and all(map(_went_well, calls, results)):
-        return "Rolled back: everything is as it was."
-    return f"Rolling back did not work everywhere. Look at {', '.join(change.path for change in made)}."
+        return "Rolled back: nothing is changed."
+    return f"The rollback was not complete. Check {', '.join(change.path for change in made)}."
 
 
 def _carry_out(calls: Sequence[PlannedCall]) -> Steps[list[str]]:
@@ -130,7 +130,7 @@ def prove(made: Sequence[FileEdits], old: str, new: str, *, tests_follow: bool) 
         return EditProof()
     command = yield from command_if_unasked()
     if command is None:
-        return EditProof(not_verified="by tests: running them would ask here")
+        return EditProof(not_verified="by tests: running them needs approval here")
     if not command:
         return EditProof(not_verified="by tests: found none")
     after = yield from run_command(command)
@@ -145,7 +145,7 @@ def prove(made: Sequence[FileEdits], old: str, new: str, *, tests_follow: bool) 
         return EditProof(refuted=f"The tests fail with it: {command}\n{told}\n{back}")
     _, problem = yield from make(made)
     if problem:
-        return EditProof(refuted=f"It could not be made a second time: {problem}")
+        return EditProof(refuted=f"It could not be repeated: {problem}")
     return EditProof(f"tests fail as they did before: {command} ({after.last_word})")
 
 

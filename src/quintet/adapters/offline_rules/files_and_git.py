@@ -42,9 +42,10 @@ def add_file(intent: AddFile) -> Program:
     (again,) = yield from read_all([intent.path])
     if again.problem or again.text != intent.content:
         return SayStep(
-            f"Nothing added: {result if again.missing else again.problem or 'it reads back otherwise'}", done=False
+            f"Nothing added: {result if again.missing else again.problem or 'the content is different when read back'}",
+            done=False,
         )
-    return SayStep(f"Added {intent.path}\nchecked  read back: {'as given' if content else 'empty'}")
+    return SayStep(f"Added {intent.path}\nchecked  read back: {'as requested' if content else 'empty'}")
 
 
 def move_file(intent: MoveFile, tests_follow: bool) -> Program:
@@ -63,11 +64,11 @@ def move_file(intent: MoveFile, tests_follow: bool) -> Program:
         return SayStep(f"Nothing moved. {problem}", done=False)
     gone, again = yield from read_all([intent.path, intent.to])
     if not gone.missing or again.text != here.text:
-        return SayStep(f"{intent.to} does not read as {intent.path} did. Look at both.", done=False)
+        return SayStep(f"{intent.to} is not the same as {intent.path} was. Check both.", done=False)
     proof = yield from prove(made, intent.path, intent.to, tests_follow=tests_follow)
     if proof.refuted:
         return SayStep(f"Not moved: {intent.path} to {intent.to}. {proof.refuted}", done=False)
-    return SayStep(f"Moved {intent.path} to {intent.to}{importers}{evidence(['it reads as before'], proof)}")
+    return SayStep(f"Moved {intent.path} to {intent.to}{importers}{evidence(['the content is the same'], proof)}")
 
 
 def delete_file(intent: DeleteFile) -> Program:
@@ -81,7 +82,7 @@ def delete_file(intent: DeleteFile) -> Program:
     (again,) = yield from read_all([intent.path])
     if not again.missing:
         return SayStep(f"Nothing deleted. {result}", done=False)
-    return SayStep(f"Deleted {intent.path}{importers}\nchecked  it is gone")
+    return SayStep(f"Deleted {intent.path}{importers}\nchecked  it no longer exists")
 
 
 def _importers(path: str) -> Steps[str]:
@@ -92,7 +93,7 @@ def _importers(path: str) -> Steps[str]:
     pattern = rf"^\s*(?:import|from)\s.*\b{name}\b"
     found = yield from ask("grep", {"pattern": pattern, "glob": "*.py", "output_mode": "content"})
     rows = [f"  {line}" for line in listed(found)[0] if not line.startswith(f"{path}:")]
-    return f"\nimports that may mean it, not changed: {len(rows)}\n{shown_lines(rows, 20)}" if rows else ""
+    return f"\nimports that may refer to it, not changed: {len(rows)}\n{shown_lines(rows, 20)}" if rows else ""
 
 
 def show(tool: str, arguments: dict[str, object], heading: str = "") -> Program:
@@ -143,7 +144,7 @@ def _stage(paths: list[str]) -> Steps[str]:
             found = yield from ask("glob", {"pattern": "**", "path": path.rstrip("/")})
             names, all_there = listed(found, "no files match")
             if refused(found) or not all_there:
-                return f"{path}: too many new files, or not to be listed; stage them by hand"
+                return f"{path}: too many new files, or they cannot be listed; stage them yourself"
             files += names
         else:
             files.append(path)

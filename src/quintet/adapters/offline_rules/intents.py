@@ -92,7 +92,7 @@ CAN_DO: tuple[tuple[str, str], ...] = (
     ("rename load_config to read_config", "rename a Python function, class, method or variable"),
     ('replace "old text" with "new text" in src/*.py', "replace text in chosen files"),
     ("find load_config, find the definition of load_config", "find text, definitions, usages"),
-    ("summarise the project", "tell what is here: languages, size, tests, commits"),
+    ("summarise the project", "describe the project: languages, size, tests, commits"),
     ("run the tests", "run the project's tests"),
     ("lint the code, format the code", "lint and format with the project's own tools"),
     ("create the file notes.txt, move a.py to src/, delete a.txt", "add, move or delete a file"),

@@ -98,7 +98,7 @@ class OfflineRules:
         lines = ["No model is configured, and the offline rules do not understand this request. Nothing was run."]
         for place, (example, about) in enumerate(ordered):
             if place in (0, close):
-                lines.append("Nearest to it:" if place < close else "They can:" if not close else "They can also:")
+                lines.append("Similar requests:" if place < close else "They can:" if not close else "They can also:")
             lines += [f"  {example}", f"    {about}"]  # below each other: two columns are wider than many terminals
         found = self._found_here()
         if found:
@@ -123,8 +123,8 @@ def _missing(intents: list[Intent], offered: set[str]) -> list[str]:
 
 def _hidden(tools: list[str]) -> str:
     return (
-        f"Nothing was done: this needs {', '.join(tools)}, which this permission profile hides.\n"
-        "Turn the dials first: --mode build --permission-profile normal, or in a session "
+        f"Nothing was done: this needs {', '.join(tools)}, which this permission profile "
+        "hides.\nChange the dials first: --mode build --permission-profile normal, or in a session "
         "/mode build --permission-profile normal"
     )
 
@@ -162,7 +162,7 @@ def _advance(
                 results = [waiting.pop() for _ in step.calls[: len(waiting)]]
                 if any(not _same(call, done) for call, done in zip(step.calls, results, strict=False)):
                     return SayStep(
-                        "\n\n".join([*texts, "Stopped: this conversation was led by other rules."]), done=False
+                        "\n\n".join([*texts, "Stopped: this conversation used other rules before."]), done=False
                     )
                 if len(results) < len(step.calls):
                     return step.calls[len(results) :]

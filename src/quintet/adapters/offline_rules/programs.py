@@ -226,7 +226,7 @@ def replace(intent: Replace, tests_follow: bool) -> Program:
         return SayStep(f"{problem}{changed}", done=False)
     checked = yield from _read_back(intent, done)
     checked += ["Python files still parse"] if whole and any(path.endswith(".py") for path in done) else []
-    proof = EditProof(not_verified="by tests: a line is too long to be read whole")
+    proof = EditProof(not_verified="by tests: a line is too long to read completely")
     if whole:
         proof = yield from prove(made, intent.old, intent.new, tests_follow=tests_follow)
     if proof.refuted:
@@ -261,7 +261,7 @@ def summarise() -> Program:
     if not lines:
         return SayStep("The project has no text files.")
     facts = [("name", (yield from _first_line(list(lines))))]
-    more = "" if all_there else " and more; counted are the first"
+    more = "" if all_there else " and more; only the first are counted"
     facts.append(("size", f"{counted(len(lines), 'text file')}, {counted(sum(lines.values()), 'line')}{more}"))
     facts.append(("languages", _languages(lines)))
     facts.append(("entries", (yield from _entries(list(lines)))))

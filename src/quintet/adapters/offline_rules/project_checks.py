@@ -214,7 +214,7 @@ def _format(tool: Tool) -> Program:
     if tool.check:
         check = yield from _run(tool.check)
         if check.strip() != "exit 0" and not (check.endswith("exit 0") and tool.name != "go"):
-            return SayStep(f"Formatted by {tool.format}, but {tool.check} does not agree:\n{_gist(check)}", done=False)
+            return SayStep(f"Formatted by {tool.format}, but {tool.check} still reports:\n{_gist(check)}", done=False)
         checked = f"\nchecked  {tool.check}: nothing left to format"
     return SayStep(f"Formatted: {tool.format}\n{_gist(output)}{checked}")
 
@@ -227,7 +227,7 @@ def _not_run(tool: Tool, output: str) -> str:
     if refused(output):
         return f"{tool.name} not run. {output}"
     if output.rstrip().endswith(_NOT_THERE):
-        return f"The project configures {tool.name}, which is not installed here."
+        return f"The project configures {tool.name}, which is not installed."
     return ""
 
 

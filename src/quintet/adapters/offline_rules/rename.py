@@ -54,7 +54,7 @@ def rename(intent: Rename, tests_follow: bool) -> Program:
             f"Nothing renamed: {intent.old} does not occur in a Python file of the project.", done=False, already=True
         )
     if not all_there:
-        return SayStep(f"Nothing renamed: {intent.old} occurs in too many files to be followed.", done=False)
+        return SayStep(f"Nothing renamed: {intent.old} occurs in too many files.", done=False)
     plan, before = yield from _plan(intent, paths)
     if plan.refusal:
         return SayStep(plan.refusal, done=False)
@@ -67,7 +67,7 @@ def rename(intent: Rename, tests_follow: bool) -> Program:
     if not problem:
         again = yield from read_all(list(plan.texts))
         odd = [shown.path for shown in again if shown.text != plan.texts[shown.path]]
-        problem = f"{', '.join(odd)} did not come out as planned" if odd else ""
+        problem = f"{', '.join(odd)} was not changed as planned" if odd else ""
     if problem:
         back = (yield from take_back(made)) if made else "No file was changed."
         return SayStep(f"Nothing renamed. {problem}\n{back}", done=False)
@@ -78,7 +78,7 @@ def rename(intent: Rename, tests_follow: bool) -> Program:
     head = f"Renamed {plan.what} to {intent.new}: {counted(places, 'place')} in {counted(len(made), 'file')}"
     rows = [f"  {path}  {count}" for path, count in plan.counts.items()]
     mentions = [f"  {line}" for line in (*plan.mentions, *listed(elsewhere)[0])]
-    left = [f"left as they are, in strings, comments and other files: {len(mentions)}"] if mentions else []
+    left = [f"not changed, in strings, comments and other files: {len(mentions)}"] if mentions else []
     report = "\n".join([head, *rows, *left, *([shown_lines(mentions, MOST_MENTIONS)] if left else [])])
     return SayStep(report + evidence(["read back, only these places changed", "Python files compile"], proof))
 
@@ -91,7 +91,7 @@ def _plan(intent: Rename, paths: list[str]) -> Steps[tuple[RenamePlan, dict[str,
     for _ in range(MOST_ROUNDS):
         for shown in (yield from read_all(wanted)):
             if shown.problem or not shown.whole:
-                why = shown.problem or f"{shown.path} has a line too long to be read whole"
+                why = shown.problem or f"{shown.path} has a line that is too long to read completely"
                 return RenamePlan(f"Nothing renamed: {why}"), {}
             sources[shown.path] = ParsedSource(shown.path, shown.text, intent.old)
         plan = plan_rename(intent, sources, located)
@@ -101,7 +101,7 @@ def _plan(intent: Rename, paths: list[str]) -> Steps[tuple[RenamePlan, dict[str,
             )
             found, all_there = listed(files, "no files match")
             if refused(files) or not all_there:
-                return RenamePlan(f"Nothing renamed: the imports could not be followed. {files.splitlines()[-1]}"), {}
+                return RenamePlan(f"Nothing renamed: the imports could not be resolved. {files.splitlines()[-1]}"), {}
             for stem in stems:
                 above = "" if stem.startswith("/") else "(?:.*/)?"
                 file = re.compile(rf"{above}{re.escape(_unrooted(stem).removeprefix('**/'))}(?:/__init__)?\.py")
@@ -109,7 +109,7 @@ def _plan(intent: Rename, paths: list[str]) -> Steps[tuple[RenamePlan, dict[str,
         wanted = sorted(plan.wanted_files - set(sources))
         if not stems and not wanted:
             return plan, {path: source.text for path, source in sources.items()}
-    return RenamePlan(f"Nothing renamed: the imports of {intent.old} lead too far to be followed."), {}
+    return RenamePlan(f"Nothing renamed: {intent.old} is imported through too many files."), {}
 
 
 def _unrooted(stem: str) -> str:
@@ -153,11 +153,12 @@ class _Planner:
     def plan(self) -> RenamePlan:
         old, new = self._intent.old, self._intent.new
         if old.startswith("__") and old.endswith("__"):
-            return RenamePlan(f"Nothing renamed: Python itself goes by the name {old}.")
+            return RenamePlan(f"Nothing renamed: Python itself uses the name {old}.")
         broken = [path for path, source in self._sources.items() if source.tree is None]
         if broken:
             return RenamePlan(
-                f"Nothing renamed: {', '.join(broken)} does not compile as Python, so {old} cannot be followed."
+                f"Nothing renamed: {', '.join(broken)} does not compile as Python, so the uses of {old} "
+                "cannot be found."
             )
         found = self._chosen(self._definitions())
         if isinstance(found, str):
@@ -178,7 +179,7 @@ class _Planner:
                     hits.append((source, place))
         if unsure:
             return RenamePlan(
-                f"Nothing renamed: {counted(len(unsure), 'use')} of {old} cannot be bound for sure to the {found.kind} "
+                f"Nothing renamed: {counted(len(unsure), 'use')} of {old} may not refer to the {found.kind} "
                 f"in {found.symbol.path}:{found.line}\n{_listed(unsure)}"
             )
         if taken := self._taken({source.path for source, _ in hits}, family):
@@ -244,7 +245,7 @@ class _Planner:
         family, unseen = self._names.family(found.symbol)
         if unseen:
             return family, (
-                f"Nothing renamed: {', '.join(unseen)} has a base class outside the project, which may go by "
+                f"Nothing renamed: {', '.join(unseen)} has a base class outside the project, which may use "
                 f"{self._intent.old}"
             )
         for symbol in family:

@@ -154,7 +154,7 @@ class _Shell:
             try:
                 notes = settle(launch)
             except OSError as error:
-                notes = [f"what appeared in a protected place could not be moved aside: {error}"]
+                notes = [f"a file in a protected path could not be moved out of the project: {error}"]
             for note in notes:
                 self._keep(f"\n({note})\n".encode())
 
@@ -214,7 +214,11 @@ class _Shell:
 
     def new_text(self) -> str:
         """What was printed since the last time, as plain lines."""
-        note = f"… {self._left_out} bytes left out; the whole is in {self.started.whole} …\n" if self._left_out else ""
+        note = (
+            f"… {self._left_out} bytes omitted; the full output is in {self.started.whole} …\n"
+            if self._left_out
+            else ""
+        )
         text = note + bytes(self._fresh).decode("utf-8", "replace").replace("\r\n", "\n")
         text += f"\nended by Quintet: {self.ended_because}\n" if self.ended_because else ""
         self._fresh.clear()
@@ -237,7 +241,7 @@ class _Shell:
                 raise ToolFailed(f"shell {self.started.name} cannot be written to: {error.strerror}") from error
             if not data:
                 return
-        raise ToolFailed(f"shell {self.started.name} does not read; {len(data)} bytes were not typed")
+        raise ToolFailed(f"shell {self.started.name} does not read its input; {len(data)} bytes were not typed")
 
     async def end(self) -> None:
         if self.alive:  # a shell at its prompt does not heed an interrupt, and goes when its terminal does

@@ -73,9 +73,9 @@ class Output:
             self._written += os.write(self._file, data[:room])
 
     def text(self) -> str:
-        where = f"; the whole is in {self._whole}" if self._written else ""
+        where = f"; the full output is in {self._whole}" if self._written else ""
         more = f", its first {WHOLE_BYTES} bytes" if self._written >= WHOLE_BYTES else ""
-        middle = f"\n… {self.dropped} bytes left out{where}{more} …\n".encode() if self.dropped else b""
+        middle = f"\n… {self.dropped} bytes omitted{where}{more} …\n".encode() if self.dropped else b""
         return b"".join((self._head, middle, self._tail)).decode("utf-8", "replace")
 
     def close(self) -> None:

@@ -215,7 +215,7 @@ class Child:
             )
         except FileNotFoundError as error:
             self._lifeline.close()
-            missing = f"{cwd}: no such folder" if not os.path.isdir(cwd) else f"{argv[0]} is not installed here"
+            missing = f"{cwd}: no such folder" if not os.path.isdir(cwd) else f"{argv[0]} is not installed"
             raise ToolFailed(missing) from error
         except OSError as error:
             self._lifeline.close()
@@ -322,7 +322,7 @@ async def run_apart(
         async with asyncio.timeout(seconds or None):
             out, err = await process.communicate(msgspec.json.encode(request) + b"\n" + body)
     except TimeoutError:
-        raise ToolFailed(f"given up after {seconds:g} s") from None
+        raise ToolFailed(f"stopped after {seconds:g} s") from None
     finally:
         lifeline.close()
         if process.returncode is None:

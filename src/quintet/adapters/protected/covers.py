@@ -174,7 +174,7 @@ class ActiveCovers:
             if cover not in told and _number(path) not in (number, ""):
                 told.add(cover)
                 name = os.path.relpath(path, self._root)
-                lines.append(f"{name} was replaced meanwhile: since then {who} could {_COULD[how]} it; check it")
+                lines.append(f"{name} was replaced in the meantime: since then {who} could {_COULD[how]} it; check it")
         return lines
 
 

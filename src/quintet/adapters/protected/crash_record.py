@@ -71,7 +71,7 @@ class CrashRecord:
                 os.pwrite(self._handle, RUNNING, 0)
             self._stood, self._state, self.problem = stood, RUNNING, ""
         except OSError as error:
-            self.problem = f"{self._folder}: {error.strerror}; what a killed session leaves would not be noticed"
+            self.problem = f"{self._folder}: {error.strerror}; files that a killed session leaves would not be noticed"
 
     def commands_are_over(self) -> None:
         """No command runs any more, and what they left was judged."""

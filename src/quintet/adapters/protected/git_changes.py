@@ -22,7 +22,7 @@ from quintet.domain.permission.protection_notices import path_list
 MOST_BYTES = 4_000_000  # of a file that is compared
 MOST_REPOSITORIES = 50
 READ_BY_GIT = ("config", "config.worktree", "info/attributes")
-CHANGED = "The command changed {}. Other programs run these, and this sandbox does not keep them: look at them."
+CHANGED = "The command changed {}. Other programs run these files, and this sandbox does not protect them: check them."
 FileBefore = tuple[tuple[int, ...], bytes | None, int]  # which file it was, its content if that is small, its rights
 
 
@@ -99,7 +99,7 @@ class GitChanges:
         aside(os.path.join(self._root, path))
         for name, stood in self._stood.items():
             if below(name, path) and stood[1] is not None and _put(self._root, name, stood):
-                yield f"{name}: what stood there before is back"
+                yield f"{name}: the earlier content was restored"
 
     def _tops(self, guarded: ProtectedScan, grant: Grant) -> list[str]:
         gits = [git for git in guarded.repositories if any(below(git, place) for place in grant.write_roots)]

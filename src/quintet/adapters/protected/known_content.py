@@ -46,7 +46,7 @@ LOG = (
     *("-c", "core.commitGraph=false", "log", "--stdin", "--ignore-missing", "-z", "--raw", "--no-abbrev"),
     *("--no-renames", "-c", "--root", "--full-history", "--format=%H"),
 )
-UNSEEN = "what git holds now could not be looked at ({}): look before you check out, merge or push"
+UNSEEN = "git's current content could not be checked ({}): check it before you check out, merge or push"
 
 
 class LastLook(Struct):
@@ -91,7 +91,7 @@ class KnownContent:
         notes: list[str] = []
         now = repositories(places := tuple(tops))
         lost = self._tops & (set(places) - {top for repository in now.values() for top in repository.trees})
-        notes += [UNSEEN.format(f"{top} has no repository that can be believed") for top in sorted(lost)]
+        notes += [UNSEEN.format(f"{top} has no repository that can be trusted") for top in sorted(lost)]
         self._tops -= lost
         for common, repository in now.items():
             new = common not in self._memories

@@ -54,13 +54,13 @@ def left_note(places: Places, settings: Settings) -> str:
     if not named:
         return ""
     return (
-        f"A session was killed here while a command ran, and what it left was not checked. New in protected places: "
-        f"{few(named, MOST_NAMED)}. A command may have put it there, or you did since; programs of yours act on it. "
-        "Look before you continue: quintet aside lists it, quintet aside move moves it away, quintet aside keep "
-        "takes it as yours."
+        "A session was killed here while a command ran, and the files it left were not checked. New "
+        f"in protected paths: {few(named, MOST_NAMED)}. A command may have made them, or you did "
+        "later; your programs use them. Check before you continue: quintet aside lists them, quintet "
+        "aside move moves them away, quintet aside keep keeps them."
     )
 
 
 def names(places: Places, left: AbandonedRecord, paths: list[str]) -> list[str]:
-    unsure = "" if left.legible else " (what stood before is not known)"
+    unsure = "" if left.legible else " (the earlier content is not known)"
     return [on_one_line(os.path.relpath(path, places.root)) + unsure for path in paths]

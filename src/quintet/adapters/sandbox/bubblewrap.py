@@ -268,7 +268,9 @@ class MountList:
             self.words += [how, base, name, f"{found.st_dev}:{found.st_ino}"]
             self._writable.update([(base, name)] if how == WRITABLE else ())
         elif needed and not found:
-            raise ToolFailed(f"the sandbox could not start, so nothing was run: {name} changed meanwhile; run it again")
+            raise ToolFailed(
+                f"the sandbox could not start, so nothing was run: {name} changed in the meantime; run it again"
+            )
         return found is not None
 
     def project(self) -> str:
@@ -278,7 +280,7 @@ class MountList:
             return "--bind" if self._whole else "--ro-bind"
         for path in parts:
             if not self._lay(WRITABLE, path, needed=False) and os.path.lexists(path):
-                self.notes.append(f"{os.path.relpath(path, self._root)} is or leads through a link: not writable")
+                self.notes.append(f"{os.path.relpath(path, self._root)} is a link, or leads through one: not writable")
         self.words[:0] = [SEAL, self._root, ".", "-"]
         return "--bind"
 

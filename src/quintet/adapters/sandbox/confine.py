@@ -26,7 +26,7 @@ import time
 NOT_CONFINED = 125
 NOT_STARTED = 127
 LOOK_AGAIN_SECONDS = 0.005
-COMPLAINT = "the sandbox could not be put up: "
+COMPLAINT = "the sandbox could not be set up: "
 STANDING = b"standing"  # as in sandbox_init.py
 MISSING = b"missing"  # there is no such program
 NO_REPORT = "-"

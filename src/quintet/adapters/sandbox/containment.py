@@ -214,7 +214,7 @@ def installed_in(root: str) -> str:
     if not any(below(path, root) for path in places):
         return ""
     return (
-        "Quintet or its Python is in this project: what changes there runs with your rights at the next start. An "
-        "environment that Quintet runs from is read-only for commands; to let them install into it, install Quintet "
-        "elsewhere (pipx install quintet)"
+        "Quintet or its Python is in this project: what changes there runs with your rights at the "
+        "next start. An environment that Quintet runs from is read-only for commands; to allow them "
+        "to install into it, install Quintet elsewhere (pipx install quintet)"
     )

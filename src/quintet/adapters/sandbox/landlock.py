@@ -58,7 +58,7 @@ class Landlock(Containment):
         if not set(grant.effects) - READING:  # runs without approval, so no program of the project may run
             variables["PATH"] = host_path()
         notes = tuple(
-            f"{os.path.relpath(path, setup.root)} is or leads through a link: not writable"
+            f"{os.path.relpath(path, setup.root)} is a link, or leads through one: not writable"
             for path in grant.write_roots
             if path not in roots and os.path.lexists(path)
         )

@@ -36,7 +36,7 @@ def bubblewrap_problem() -> str:
     """Why bubblewrap cannot put up a sandbox here; empty if it can. Some machines forbid namespaces."""
     found = program("bwrap")
     if not found:
-        return "bubblewrap (bwrap) is not on PATH; the system's packages have it"
+        return "bubblewrap (bwrap) is not on PATH; install it from your system's packages"
     # What sandbox_init.py begins with, by a program that starts sooner: a mount namespace, and a mount in it.
     lays = (UNSHARE, "--mount", "--propagation", "private") if os.path.exists(UNSHARE) else ()
     argv = [found, *NAMESPACES, *LAYING, "--unshare-net", *system_mounts(), "--proc", "/proc", "--dev", "/dev"]

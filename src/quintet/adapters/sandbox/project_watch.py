@@ -97,7 +97,7 @@ class ProjectWatch:
                 if guarded.lost:
                     names = ", ".join(os.path.relpath(path, self._root) for path in guarded.lost[:3])
                     raise ToolFailed(
-                        f"{names}: protected, and moved away or replaced while a command runs; end that first"
+                        f"{names}: protected, and moved or replaced while a command runs; end that command first"
                     )
             self._known = KnownPlaces(guarded.places - self._stuck, guarded.homes)
             # Another command keeps its cover only as long as the file under it is not replaced.

@@ -22,11 +22,11 @@ import struct
 import sys
 
 NOT_CONFINED = 125  # as in confine.py
-COMPLAINT = "the sandbox could not be put up: "
+COMPLAINT = "the sandbox could not be set up: "
 STANDING = b"standing"
 NO_REPORT = NO_NETWORK = "-"
 HERE, UP = b"here", b"up"  # asks for a network, and is answered: user_network.py
-NOT_ATTACHED = 'no network could be attached; the setting sandbox.loopback = "open" takes this machine\'s own'
+NOT_ATTACHED = 'no network could be attached; the setting sandbox.loopback = "open" uses this machine\'s own'
 STAY, GO = "stay", "go"
 READ_ONLY, WRITABLE, COVER, EMPTY, SEAL = "ro", "rw", "cover", "empty", "seal"
 _STAGE = b"/run/quintet"  # /run is the sandbox's own, and empty
@@ -245,7 +245,7 @@ def main(network: str, report: str, how: str, program: str, rest: list[str]) -> 
         if network != NO_NETWORK:
             wait_for(int(network))
     except PlaceChanged as changed:
-        os.write(2, f"{COMPLAINT}{changed} changed meanwhile; run it again\n".encode("utf-8", "surrogateescape"))
+        os.write(2, f"{COMPLAINT}{changed} changed in the meantime; run it again\n".encode("utf-8", "surrogateescape"))
         os._exit(NOT_CONFINED)
     except OSError as error:
         os.write(2, f"{COMPLAINT}{error}\n".encode("utf-8", "surrogateescape"))

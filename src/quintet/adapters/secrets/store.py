@@ -69,7 +69,7 @@ def has_keyring() -> str:
         return f"the keyring library is not installed: {install_line('quintet[keyring]')}"
     try:
         has_none = isinstance(keyring.get_keyring(), keyring.backends.fail.Keyring)
-        return "this machine runs no keyring" if has_none else ""
+        return "this machine has no keyring" if has_none else ""
     except Exception as error:
         return f"the keyring cannot be used: {error}"
 
@@ -86,7 +86,9 @@ def keep(places: Places, name: str, value: str, where: str) -> str:
     try:
         _keyring().set_password(SERVICE, name, value)
     except Exception as error:
-        raise UsageError(f"the keyring does not take it: {error}", hint="--file keeps it in a file of yours") from None
+        raise UsageError(
+            f"the keyring does not accept it: {error}", hint="--file keeps it in a file of yours"
+        ) from None
     with private_files.locked(index_of(places)):
         private_files.write_json(index_of(places), sorted({*keyring_names(places), name}))
         _forget_in_file(places, name)
@@ -103,7 +105,7 @@ def forget(places: Places, name: str) -> str:
             private_files.write_json(index_of(places), [other for other in names if other != name])
             places_found.append("keyring")
     if not places_found:
-        raise NotFound(f"no secret {name} is kept here; `quintet secrets list` shows where each is from")
+        raise NotFound(f"no secret {name} is stored here; `quintet secrets list` shows where each one is from")
     return " and ".join(places_found)
 
 
@@ -134,5 +136,5 @@ def _text(places: Places) -> str:
         return ""
     except OSError as error:
         raise SettingsError(
-            f"{path}: cannot be read ({error.strerror})", hint="Fix or delete it; it holds secrets."
+            f"{path}: cannot be read ({error.strerror})", hint="Fix or delete it; it contains secrets."
         ) from error

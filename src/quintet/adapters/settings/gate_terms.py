@@ -76,7 +76,7 @@ class FileRuleBook:
         self._path = path
 
     def rules(self) -> tuple[Rule, ...]:
-        content = private_files.read_json(self._path, "until then nothing that could be under a rule is run")
+        content = private_files.read_json(self._path, "until then no call that a rule could cover runs")
         try:
             return msgspec.convert([] if content is None else content, tuple[Rule, ...])
         except msgspec.ValidationError as error:

@@ -107,7 +107,7 @@ def _model_of(key: str) -> str:
 def _why(trust: Trust) -> str:
     if not trust.trusted:
         return "until you trust this folder (`quintet trust`)"
-    return "as the file is new or changed since you trusted this folder (`quintet trust`)"
+    return "because the file is new or changed since you trusted this folder (`quintet trust`)"
 
 
 def _of_project(places: Places, loaded: LoadedSettings) -> tuple[list[Leaf], bool]:
@@ -129,7 +129,9 @@ def _of_project(places: Places, loaded: LoadedSettings) -> tuple[list[Leaf], boo
             if leads_out(places.root, os.path.join(places.root, script)):
                 return f"{script} is a link out of the project: hook not run"
             if not loaded.trust.covers(script, read_own(places.root, script) or b""):
-                return f"{script} is new, changed or gone since you trusted this folder (`quintet trust`): hook not run"
+                return (
+                    f"{script} is new, changed or deleted since you trusted this folder (`quintet trust`): hook not run"
+                )
         return ""
 
     loaded.hook_problem = problem
@@ -145,7 +147,7 @@ def _take(
     for leaf in leaves:
         info = known.get(tables().pattern(leaf.key))
         if info is None and leaf.key in tables().sections:
-            raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: a table is expected, [{leaf.key}]")
+            raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: expected a table, [{leaf.key}]")
         if info is None:
             loaded.warnings.append(
                 f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, tables().catalogue())}"
@@ -165,7 +167,7 @@ def _take(
         if leaf.key.startswith("hooks.") and before:  # hooks of one layer do not replace those of another
             value, source = (*before, *value), f"{loaded.values[leaf.key][1]}, {source}"
         loaded.values[leaf.key] = (value, source)
-    for leaves, why in ((owned, ": only your own settings may say that"), (left_out, f" {untrusted}")):
+    for leaves, why in ((owned, ": only your own settings may set this"), (left_out, f" {untrusted}")):
         if leaves:
             where = leaves[0].where if len(leaves) == 1 else leaves[0].source
             loaded.warnings.append(f"{where}: {ignored([leaf.key for leaf in leaves])}{why}")
@@ -289,7 +291,7 @@ def from_text(text: str, path: str) -> list[Leaf]:
 def _leaves(table: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
     for key, value in table.items():
         if "." in key:  # it would pass for a key of another table
-            raise SettingsError(f'"{key}": a name in settings may hold no dot')
+            raise SettingsError(f'"{key}": a name in settings may not contain a dot')
         if isinstance(value, dict) and not _is_value(prefix + key):
             yield from _leaves(value, f"{prefix}{key}.")
         else:
@@ -356,7 +358,7 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
             hint = did_you_mean(routed, names)
             raise SettingsError(
                 f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}',
-                hint="`quintet models` shows what can be used here; PRESET/MODEL names a model of a provider.",
+                hint="`quintet models` shows what you can use; PRESET/MODEL names a model of a provider.",
             )
     for name, table in settings.features.items():
         for at, problem in _problems(name, table, settings):

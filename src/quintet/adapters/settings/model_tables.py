@@ -67,9 +67,9 @@ def remove_models(book: UserSettings, names: Iterable[str]) -> dict[str, str]:
 
 def check_name(name: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name, re.ASCII):
-        raise UsageError(f"{name}: a model's name has letters, digits, - and _")
+        raise UsageError(f"{name}: a model's name may have letters, digits, - and _")
     if name in ("builtin", "auto"):
-        raise UsageError(f"{name} is a name of Quintet's own; choose another")
+        raise UsageError(f"{name} is reserved by Quintet; choose another")
     return name
 
 

@@ -54,7 +54,7 @@ def _decisions(path: str) -> dict[str, bool | _Yes]:
         return msgspec.convert(folders, dict[str, bool | _Yes])
     except msgspec.ValidationError:
         raise SettingsError(
-            f"{path}: folders with true, false or what they had are expected", hint="Fix or delete it."
+            f"{path}: expected folders with true, false or their recorded content", hint="Fix or delete it."
         ) from None
 
 
@@ -254,12 +254,12 @@ def _is_script(path: str) -> bool:
 def server_entries(data: bytes) -> tuple[dict[str, Any], list[str]]:
     """The MCP servers that a `.mcp.json` names, as they stand there; and what is wrong with it."""
     if len(data) > MOST_SERVER_BYTES:
-        return {}, [f"{SERVERS}: more than {MOST_SERVER_BYTES // 1000} kB is too much for a list of servers"]
+        return {}, [f"{SERVERS}: more than {MOST_SERVER_BYTES // 1000} kB is too large for a list of servers"]
     try:
         table = json.loads(data).get("mcpServers", {})
         return {str(name): given for name, given in table.items()}, []
     except (ValueError, AttributeError, RecursionError) as error:
-        return {}, [f'{SERVERS}: {{"mcpServers": {{NAME: {{…}}}}}} is expected ({error})']
+        return {}, [f'{SERVERS}: expected {{"mcpServers": {{NAME: {{…}}}}}} ({error})']
 
 
 def server_piece(name: str) -> str:

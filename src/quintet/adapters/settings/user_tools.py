@@ -65,13 +65,13 @@ def _projects(places: Places, trust: Trust, own: OwnTools) -> list[tuple[str, by
     names = {path: os.path.relpath(path, places.root) for path in theirs}
     listed = ", ".join(names.values())
     if not trust.trusted:
-        own.held_back = f"tools of this folder's own are not loaded: {listed}; `quintet trust` would load them"
+        own.held_back = f"this folder's own tools are not loaded: {listed}; `quintet trust` would load them"
         return []
     there = files_below(places.root, TOOLS)
     if not trust.covers_below(TOOLS, there):
         own.held_back = (
-            f"tools of this folder's own are not loaded: {listed}; something in {TOOLS} is new or changed since you "
-            "trusted this folder, and `quintet trust --check` shows what"
+            f"this folder's own tools are not loaded: {listed}; something in {TOOLS} is new or changed "
+            "since you trusted this folder, and `quintet trust --check` shows it"
         )
         return []
     return [(path, there[name]) for path, name in names.items() if name in there]
@@ -99,21 +99,21 @@ def _declared(path: str, data: bytes) -> list[ToolSpec]:
     found = [value for value in vars(module).values() if isinstance(value, ToolSpec)]
     found = [spec for spec in found if spec.run.__module__ == module.__name__]  # not what it imported
     if not found:
-        raise UsageError("no tool is declared here; `@tool(effects=…)` makes one of an async function")
+        raise UsageError("no tool is declared here; use `@tool(effects=…)` on an async function")
     return found
 
 
 def _problem(spec: ToolSpec, homes: dict[str, str]) -> str:
     if spec.name in SHIPPED:
-        return f"{spec.name} is a tool of Quintet's; choose another name"
+        return f"{spec.name} is a tool of Quintet; choose another name"
     if spec.name in homes:
         return f"{spec.name} is already declared in {homes[spec.name]}"
     if not spec.description:
-        return f"{spec.name} has no docstring, which describes it to a model"
+        return f"{spec.name} has no docstring to describe it to a model"
     try:
         msgspec.json.encode(spec.schema())
     except Exception as error:
-        return f"{spec.name}: its parameters make no schema: {error}"
+        return f"{spec.name}: its parameters cannot be a schema: {error}"
     return ""
 
 
@@ -145,7 +145,7 @@ def _result(name: str, given: object) -> ToolResult:
     if isinstance(given, str):
         return ToolResult(given)
     if not isinstance(given, ToolResult):
-        raise ToolFailed(f"{name} came back with {type(given).__name__}; text or a ToolResult is expected")
+        raise ToolFailed(f"{name} returned {type(given).__name__}; expected text or a ToolResult")
     checked = msgspec.convert(msgspec.to_builtins(given), ToolResult)
     return ToolResult(checked.content, checked.status, checked.changed, checked.summary, message=checked.message)
 

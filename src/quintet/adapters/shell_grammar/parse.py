@@ -51,15 +51,15 @@ class BashGrammar:
 
     def parse(self, line: str) -> Script:
         if len(line) > LONGEST:
-            return Script(problem="a line that long")
+            return Script(problem="a line of this length")
         if len(line) > MOST_MARKS and len(_MARKS.findall(line)) > MOST_MARKS:
-            return Script(problem="that much of a shell's own grammar")
+            return Script(problem="this part of the shell's grammar")
         if not line.isprintable() and _NO_TEXT.search(line):
             return Script(problem="a byte that is not text")
         try:
             return flat(line) or self.parse_tree(line)
         except Exception as error:  # a fault of ours: what cannot be read is not understood
-            return Script(problem=f"a fault of Quintet's own ({type(error).__name__})")
+            return Script(problem=f"an internal error of Quintet ({type(error).__name__})")
 
     def parse_tree(self, line: str) -> Script:
         """The same by way of the grammar's tree, which knows all there is to a line."""
@@ -255,7 +255,7 @@ class _Reading(Insides):
             if begins != start:
                 self.gap(start, begins, newline=False)
             elif glued and child.type != "file_redirect" and child.type != "herestring_redirect":
-                raise Misread("words without a blank between")
+                raise Misread("words without a space between")
             start = child.end_byte
             glued = True
             kind = child.type
@@ -298,7 +298,7 @@ class _Reading(Insides):
             if child.start_byte != start:
                 self.gap(start, child.start_byte, newline=False)
             elif words:
-                raise Misread("words without a blank between")
+                raise Misread("words without a space between")
             start = child.end_byte
             if child.type == "file_descriptor":
                 continue

@@ -127,7 +127,7 @@ def _ansi(inner: str) -> str:
     """What stands between `$'` and `'`, decoded."""
     decoded = unescaped(inner)
     if decoded is None:
-        raise Misread("a character by its number")
+        raise Misread("a character given by its number")
     return decoded
 
 

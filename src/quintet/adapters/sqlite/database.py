@@ -59,7 +59,7 @@ def clear_errors(path: str) -> Iterator[None]:
 def _unwritable(path: str, why: str) -> StoreUnwritable:
     return StoreUnwritable(
         f"{path}: cannot be written ({why})",
-        hint="Free some space or make the folder writable, or point XDG_STATE_HOME to one that is.",
+        hint="Free some space, make the folder writable, or set XDG_STATE_HOME to another folder.",
     )
 
 
@@ -159,7 +159,7 @@ def _refuse_newer(connection: apsw.Connection, path: str, known: int) -> int:
     if version > known:
         connection.close()
         raise StoreNewer(
-            f"{path}: schema version {version}, this Quintet knows {known}; it was left untouched",
+            f"{path}: schema version {version}, this Quintet knows {known}; it was not changed",
             hint="Update Quintet, or set XDG_STATE_HOME to another folder to work without this state.",
         )
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
@@ -176,8 +176,8 @@ def _refuse_live(connection: apsw.Connection, path: str, version: int) -> None:
         if process_start(int(str(pid))) == began if began else float(str(until)) >= time.time():
             connection.close()
             raise StoreError(
-                f"{path}: its schema is that of an older Quintet, which is still at work in session {session}",
-                hint=f"Leave that session (process {pid}), then try again.",
+                f"{path}: its schema is from an older Quintet, which still runs session {session}",
+                hint=f"Close that session (process {pid}), then try again.",
             )
 
 
@@ -206,10 +206,8 @@ def _kept(path: str) -> str:
     try:
         folder = set_aside(path, move=False)
     except OSError as error:
-        return f"It could not be copied aside ({error.strerror}); copy it before you continue."
-    return (
-        f"A copy was put into {folder}. Other sessions may still open; `sqlite3 state.db .recover` may save this one."
-    )
+        return f"It could not be copied ({error.strerror}); make a copy before you continue."
+    return f"A copy is in {folder}. Other sessions may still open; `sqlite3 state.db .recover` may restore this one."
 
 
 def _version(connection: apsw.Connection) -> int:

@@ -49,7 +49,7 @@ class Rows:
         if not found:
             raise NotFound(f"no session {prefix} in this project", hint="`quintet sessions list` shows them.")
         if len(found) > 1:
-            raise UsageError(f"{prefix} begins more than one session id: {', '.join(found)}, …")
+            raise UsageError(f"{prefix} is the start of more than one session id: {', '.join(found)}, …")
         row = self.session(found[0])
         assert row
         return row
@@ -187,7 +187,7 @@ class Rows:
         return events
 
     def _newer(self, seq: int, why: str) -> StoreNewer:
-        text = f"{self.path}: event {seq} was written by a newer Quintet ({why}); it was left untouched"
+        text = f"{self.path}: event {seq} was written by a newer Quintet ({why}); it was not changed"
         return StoreNewer(text, hint="Update Quintet to open this session; others may still open.")
 
     def read_through(self) -> None:
@@ -236,7 +236,7 @@ class Rows:
             execute(self.sql["submit"], (submitted.id, session, at, encode(submitted).decode()))
         where, after, said = execute(self.sql["accepted"], (submitted.id,)).fetchall()[0]
         if (where, said) != (session, digest):
-            raise UsageError(f"the id {submitted.id} is that of another input, in session {where}")
+            raise UsageError(f"the id {submitted.id} belongs to another input, in session {where}")
         return int(str(after))
 
     def take_lease(self, lease: Lease, former: SessionRow) -> bool:
@@ -255,7 +255,7 @@ class Rows:
 
     def purge(self, session: str) -> None:
         if next(iter(self.connection.execute(self.sql["forks_of"], (session,))), None):
-            raise UsageError(f"session {session} has forks that begin with its events; purge those first")
+            raise UsageError(f"session {session} has forks that start with its events; purge those first")
         contents = [number for (number,) in self.connection.execute(self.sql["contents_of_session"], (session,))]
         for name in ("purge_journal", "purge_inbox", "purge_submissions", "purge_questions", "purge_session"):
             self.connection.execute(self.sql[name], (session,))

@@ -39,7 +39,7 @@ class SqliteStore:
         except OSError as error:
             raise StoreUnwritable(
                 f"{os.path.dirname(path)}: cannot be made ({error.strerror})",
-                hint="Quintet keeps its state there. Set XDG_STATE_HOME to a folder you can write.",
+                hint="Quintet stores its state there. Set XDG_STATE_HOME to a folder you can write.",
             ) from error
         self._write = Rows(self._connect(vfs), path)
         self._read = Rows(connect(path, vfs=vfs), path)
@@ -233,7 +233,7 @@ class SqliteStore:
 
 def _moved(path: str, error: StoreDamaged) -> str:
     folder = set_aside(path, move=True)
-    return f"{error.message}. It was moved to {folder}, whole; this session starts with an empty one."
+    return f"{error.message}. It was moved to {folder}; this session starts with an empty one."
 
 
 def _resolve(outcomes: list[tuple[asyncio.Future[Any], Any, BaseException | None]]) -> None:

@@ -84,18 +84,18 @@ class TaskRows:
             try:
                 self.connection.execute(self.sql["insert_task"], values)
             except apsw.ConstraintError:
-                raise UsageError(f"there is a task {task.id} already; `quintet tasks show {task.id}`") from None
+                raise UsageError(f"task {task.id} already exists; `quintet tasks show {task.id}`") from None
             self._write_move(TaskMove(task.id, None, task.status, reason, task.created))
 
     def move(self, task: Task, move: TaskMove, owner: str) -> int:
         claimed = next(iter(self.connection.execute(self.sql["owner_of"], (task.id,))), ("",))[0]
         if claimed != owner:
-            lost = "another process works at it" if claimed else "the claim on it was released"
+            lost = "another process is working on it" if claimed else "the claim on it was released"
             raise TaskTaken(f"task {task.id} was not moved: {lost}")
         values = (task.status, task.retries, task.started or None, task.completed or None, task.id, move.before)
         self.connection.execute(self.sql["move_task"], values)
         if self.connection.changes() != 1:
-            raise TaskTaken(f"task {task.id} is not {move.before} any more; another process has moved it")
+            raise TaskTaken(f"task {task.id} is no longer {move.before}; another process has moved it")
         self.amend(task)
         if task.status not in AT_WORK:
             self.connection.execute(self.sql["forget_claim"], (task.id,))

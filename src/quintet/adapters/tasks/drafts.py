@@ -46,8 +46,8 @@ class TaskInput:
         text = self._folder.read(DRAFT)
         if text and _digest(text) not in self._remembered():
             raise StoreError(
-                ".quintet/task.md was not saved from this prompt, so it does not fill it; "
-                "read it with `cat .quintet/task.md`, delete it to have drafts again"
+                ".quintet/task.md was not saved from this prompt, so it is not put into the prompt; read it "
+                "with `cat .quintet/task.md`, delete it to use drafts again"
             )
         return text
 
@@ -89,7 +89,7 @@ def read_input(path: str) -> str:
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
         if len(data) > MOST_BYTES:
-            raise UsageError(f"{path}: more than {MOST_BYTES:,} bytes; that is not a task")
+            raise UsageError(f"{path}: more than {MOST_BYTES:,} bytes; this is not a task")
         text = data.decode("utf-8-sig")
     except OSError as error:
         raise UsageError(f"{path}: cannot be read ({error.strerror})") from None

@@ -157,7 +157,9 @@ class TaskFolder:
         except NotADirectoryError:
             if stat.S_ISLNK(os.stat(part, dir_fd=at, follow_symlinks=False).st_mode):
                 elsewhere = os.path.realpath(folder)
-                raise StoreError(f"{folder}: leads elsewhere ({elsewhere}); task files are not kept so") from None
+                raise StoreError(
+                    f"{folder}: leads elsewhere ({elsewhere}); task files cannot be stored there"
+                ) from None
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), folder) from None
         os.close(at)
         return step
@@ -253,7 +255,7 @@ def _tidy(at: str) -> None:
 def unwritable(path: str, error: OSError) -> StoreUnwritable:
     return StoreUnwritable(
         f"{path}: cannot be written ({error.strerror})",
-        hint="Free some space or make the folder writable; `quintet doctor` then says what is left to fix.",
+        hint="Free some space or make the folder writable; then `quintet doctor` shows what is left to fix.",
     )
 
 

@@ -125,7 +125,7 @@ def persona_prompt(agent: Agent) -> str:
     parts = [f"You are {headline(agent)}. {persona.role}", persona.identity]
     if persona.communication_style:
         parts.append(f"How you speak: {persona.communication_style}")
-    parts += [_listed("What you hold to:", persona.principles), _listed("Always:", agent.critical_actions)]
+    parts += [_listed("Your principles:", persona.principles), _listed("Always:", agent.critical_actions)]
     return "\n\n".join(part.strip() for part in parts if part.strip())
 
 

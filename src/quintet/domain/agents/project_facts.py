@@ -28,7 +28,7 @@ def as_lines(facts: ProjectFacts) -> list[str]:
     """The facts in a few lines; no list, which would be taken for several requests."""
     languages = ", ".join(f"{name} ({count})" for name, count in facts.languages)
     lines = [f"name: {facts.name}"]
-    lines += [f"languages, by files: {languages}"] if languages else []
+    lines += [f"languages, by number of files: {languages}"] if languages else []
     lines += [f"{one.use}: `{one.line}` ({one.source})" for one in facts.commands]
     return [*lines, *(f"folder {folder}: {count} files" for folder, count in facts.folders)]
 

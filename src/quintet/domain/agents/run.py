@@ -70,31 +70,37 @@ class RunErrorCode(StrEnum):
     )
     CLASSIC = "NOT_SUPPORTED_CLASSIC_WORKFLOW", "a classic workflow (.yaml, .yml, .xml) whose form is not known here"
     UNKNOWN_PROMPT_ID = "UNKNOWN_PROMPT_ID", "the menu names a prompt the agent does not have"
-    DATA_LOAD_FAILED = "DATA_LOAD_FAILED", "an item's data is missing, too large, or not what its ending says"
+    DATA_LOAD_FAILED = (
+        "DATA_LOAD_FAILED",
+        "an item's data is missing, too large, or not in the format of its file ending",
+    )
     PERMISSION_DENIED = (
         "PERMISSION_DENIED",
-        "a path leads out of package and project, or to a secret; or a program of an untrusted folder",
+        ("a path leads out of the package and the project, or to a secret; or a program is from an untrusted folder"),
     )
     VALIDATION_FAILED = "VALIDATION_FAILED", "a workflow's files are malformed"
-    WORKFLOW_REF_REQUIRED = "WORKFLOW_REF_REQUIRED", "a workflow is called for, and none is named"
+    WORKFLOW_REF_REQUIRED = "WORKFLOW_REF_REQUIRED", "a workflow is needed, but none is named"
     WORKFLOW_REF_UNKNOWN = "WORKFLOW_REF_UNKNOWN", "a workflow calls another that is not in its package"
-    WORKFLOW_FILE_NOT_FOUND = "WORKFLOW_FILE_NOT_FOUND", "the package lists a workflow whose workflow.md is not there"
-    GRAPH_FILE_NOT_FOUND = "GRAPH_FILE_NOT_FOUND", "the package lists a workflow whose graph is not there"
+    WORKFLOW_FILE_NOT_FOUND = (
+        "WORKFLOW_FILE_NOT_FOUND",
+        "the package lists a workflow, but its workflow.md does not exist",
+    )
+    GRAPH_FILE_NOT_FOUND = "GRAPH_FILE_NOT_FOUND", "the package lists a workflow, but its graph does not exist"
     STATE_INIT_FAILED = "STATE_INIT_FAILED", "the run's folder cannot be made"
     RUNS_INDEX_INVALID = "RUNS_INDEX_INVALID", "the record of earlier runs cannot be read"
     ABORTED = "ENGINE_ABORTED", "the run was interrupted, stopped, or reached a limit on calls, money or time"
     MAX_TURNS = (
         "ENGINE_MAX_TURNS_EXCEEDED",
-        "the run made as many model requests in one turn as limits.max_turns lets it",
+        "the run reached the limit of model requests in one turn (limits.max_turns)",
     )
-    LOOP = "ENGINE_LOOP_DETECTED", "the run goes in circles"
+    LOOP = "ENGINE_LOOP_DETECTED", "the run repeats itself"
     PRECONDITION = (
         "ENGINE_PRECONDITION_FAILED",
-        "the run cannot continue: it is over, in use elsewhere, or a step's file is missing",
+        "the run cannot continue: it has ended, is in use elsewhere, or a step's file is missing",
     )
     LLM_ERROR = "LLM_ERROR", "the model could not answer; the message names its own code"
-    TOOL_EXEC_FAILED = "TOOL_EXEC_FAILED", "a call was needed that nobody could allow"
-    UNKNOWN = "UNKNOWN", "something unforeseen; the log has its trace"
+    TOOL_EXEC_FAILED = "TOOL_EXEC_FAILED", "a call needed approval that nobody could give"
+    UNKNOWN = "UNKNOWN", "an unexpected error; see the log"
 
 
 RUN_ERROR_CODES: frozenset[str] = frozenset(RunErrorCode)

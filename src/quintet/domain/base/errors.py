@@ -188,7 +188,9 @@ class ModelContextOverflow(ModelError):
 
     def __init__(self, message: str = "", *, hint: str = "") -> None:
         super().__init__(
-            message, hint=hint or "shorten it with /compact, begin a new session, or choose a model that reads more"
+            message,
+            hint=hint
+            or ("shorten it with /compact, start a new session, or choose a model with a larger context window"),
         )
 
 

@@ -67,19 +67,19 @@ def flaw(text: str, schema: Schema) -> str:
     except ValueError as error:
         return f"not JSON: {error}"
     except RecursionError:
-        return "the schema goes round in circles, or the answer is nested too deep"
+        return "the schema refers to itself, or the answer is nested too deep"
 
 
 def misfit(value: Any, schema: Any, name: str) -> str:
     """What is wrong with a value that is called `name`, by a schema that nobody has looked at; empty if nothing is."""
     if not isinstance(schema, dict):
-        return "its schema is no JSON object"
+        return "its schema is not a JSON object"
     try:
         return next(_flaws(value, schema, _Root(schema, MOST_STEPS), name), "")
     except (RecursionError, _TooMuch):
-        return "its schema cannot be checked: it never ends"
+        return "its schema cannot be checked: it refers to itself without end"
     except (TypeError, KeyError, AttributeError, ValueError) as error:
-        return f"its schema makes no sense ({type(error).__name__}: {error})"
+        return f"its schema is not valid ({type(error).__name__}: {error})"
 
 
 def wanted(schema: Any) -> str:
@@ -94,19 +94,19 @@ def wanted(schema: Any) -> str:
 
 
 def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no JSON number")
+    raise ValueError(f"{word} is not a JSON number")
 
 
 def _unusable(schema: Any, root: Schema, at: str) -> Iterator[str]:
     if isinstance(schema, bool):
         return
     if not isinstance(schema, dict):
-        yield f"{at}: a schema is an object, true or false"
+        yield f"{at}: a schema must be an object, true or false"
         return
     for word, value in schema.items():
         here = f"{at}.{word}"
         if word not in CHECKS and word not in NOTES:
-            yield f"{here}: not understood; known are {', '.join(sorted(CHECKS))}"
+            yield f"{here}: not supported; supported: {', '.join(sorted(CHECKS))}"
         elif word == "type" and not set(_names(value)) <= set(TYPES):
             yield f"{here}: not one of {', '.join(TYPES)}"
         elif word == "enum" and not isinstance(value, list):
@@ -154,7 +154,9 @@ def _flaws(value: Any, schema: Any, root: _Root, at: str) -> Iterator[str]:
     if "anyOf" in schema:
         tries = [next(_flaws(value, part, root, at), "") for part in schema["anyOf"]]
         if all(tries):
-            yield f"{at}: fits none of the {len(tries)} choices; the first: {tries[0] if tries else 'there is none'}"
+            yield (
+                f"{at}: matches none of the {len(tries)} choices; the first: {tries[0] if tries else 'there is none'}"
+            )
     if isinstance(value, dict):
         yield from _object_flaws(value, schema, root, at)
     elif isinstance(value, list):

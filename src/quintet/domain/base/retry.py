@@ -81,5 +81,5 @@ def given_up(error: ModelError, seconds: float, waited: float) -> str:
     told = error.retry_after or 0.0
     if not (error.retryable and seconds and waited + max(told, FIRST_RETRY) > seconds):
         return ""
-    asked = f"the server asks for {told:g} s" if told else f"{waited:g} s have passed"
+    asked = f"the server asks to wait {told:g} s" if told else f"{waited:g} s have passed"
     return f"{asked}, and limits.retry_seconds = {seconds:g}: try again later, raise it, or choose another model"

@@ -129,7 +129,7 @@ def merge(changes: list[AxesChange]) -> AxesChange:
         for name, value in change.values().items():
             if merged.setdefault(name, value) != value:
                 both = f"{merged[name]} and {value}"
-                raise UsageError(f"{name.replace('_', ' ')}: {both} contradict each other; give one of them")
+                raise UsageError(f"{name.replace('_', ' ')}: {both} contradict each other; use one of them")
     return AxesChange(**merged)
 
 

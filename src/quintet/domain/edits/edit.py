@@ -20,7 +20,7 @@ MOST_SHOWN = 16  # lines that are nearest to what was not found
 MOST_COLUMNS = 200
 MOST_SEARCHED = 20_000  # lines of a file that are looked through for the nearest
 NEAR = 0.6
-WRITE_AS_IS = "give more of the lines around it, as the file has them"
+WRITE_AS_IS = "give more of the lines around it, exactly as in the file"
 
 
 class Change(Struct, frozen=True, omit_defaults=True):  # without a docstring: it would be sent with the tool
@@ -92,7 +92,7 @@ def _changed(text: str, change: Change) -> tuple[str, str]:
         made = lines.text()
         if made == text:
             raise ToolFailed(
-                f"old_string is not written as the file has it, and with the file's own spelling nothing changes: "
+                "old_string is not written as in the file, and with the file's own spelling nothing changes: "
                 f"{_span(places[0])} already {'is' if len(edit.old) == 1 else 'are'} as in new_string"
             )
         return made, _note(places[0])
@@ -117,7 +117,7 @@ def _placed(lines: Sequence[str], hunk: Hunk, after: int, moved: int, name: str)
     if not hunk.old:
         if not any(lines):
             return Landing(0, len(lines) - 1, (*hunk.new, ""))
-        raise ToolFailed(f"{name}: it only adds lines; give a line that comes before or after them")
+        raise ToolFailed(f"{name}: it only adds lines; add a line that comes before or after them")
     places = found(lines, edit)
     if len(places) > 1:
         fits = [place for place in places if place.first >= after and _belongs(lines, hunk, place, moved)]
@@ -132,7 +132,7 @@ def _placed(lines: Sequence[str], hunk: Hunk, after: int, moved: int, name: str)
     if len(places) == 1 and places[0].first >= after:
         return places[0]
     if len(places) == 1:
-        raise ToolFailed(f"{name}: it belongs at {_span(places[0])}, before the hunk before it; put them in order")
+        raise ToolFailed(f"{name}: it belongs at {_span(places[0])}, before the previous hunk; put them in order")
     raise ToolFailed(f"{name}: {_missed(lines, edit, places, '')}")
 
 
@@ -196,17 +196,17 @@ def _missed(lines: Sequence[str], edit: WantedEdit, places: Sequence[Landing], n
     if len(places) > 1:
         spans = few([_span(place).partition(" ")[2] for place in places], MOST_PLACES)
         count = counted(len(places), "place")
-        return f"that text fits more than one place in it: {count} are like it, lines {spans}; {WRITE_AS_IS}"
-    said = "that text does not occur in it"
+        return f"that text matches more than one place: {count} are similar, lines {spans}; {WRITE_AS_IS}"
+    said = "that text does not occur in the file"
     if len(new.strip()) > 20 and new.strip() in "\n".join(lines):
         at = "\n".join(lines).partition(new.strip())[0].count("\n") + 1
         return f"{said}; new_string already does, in line {at}"
     near = nearest_lines(lines, edit.old)
     if near is None:
-        return f"{said}, and no line of it is like it; read the file again"
+        return f"{said}, and no similar line was found; read the file again"
     first, last = near
     shown = "\n".join(f"{number}\t{_cut(lines[number - 1])}" for number in range(first, last + 1))
-    return f"{said}. Nearest are lines {first}–{last}:\n{shown}"
+    return f"{said}. Most similar: lines {first}–{last}:\n{shown}"
 
 
 def nearest_lines(lines: Sequence[str], old: Sequence[str]) -> tuple[int, int] | None:

@@ -16,14 +16,14 @@ MOST_FILES = 100
 _HUNK = regex(r"^@@(?: -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@)? ?(.*)$")
 _IGNORED = regex(r"^(?:diff --git |index [0-9a-f]|new file mode |similarity index |\*\*\* End of File|```)")
 _REFUSED = (
-    ("*** Delete File:", "a patch deletes no file here; fs_delete does (toolset data), or bash"),
-    ("*** Move to:", "a patch moves no file here; fs_move does (toolset data), or bash"),
-    ("deleted file mode", "a patch deletes no file here; fs_delete does (toolset data), or bash"),
-    ("+++ /dev/null", "a patch deletes no file here; fs_delete does (toolset data), or bash"),
-    ("rename ", "a patch moves no file here; fs_move does (toolset data), or bash"),
-    ("copy ", "a patch copies no file here; Write makes one"),
-    ("old mode ", "a patch changes no access bits here; bash does"),
-    ("new mode ", "a patch changes no access bits here; bash does"),
+    ("*** Delete File:", "a patch cannot delete a file; use fs_delete (toolset data), or bash"),
+    ("*** Move to:", "a patch cannot move a file; use fs_move (toolset data), or bash"),
+    ("deleted file mode", "a patch cannot delete a file; use fs_delete (toolset data), or bash"),
+    ("+++ /dev/null", "a patch cannot delete a file; use fs_delete (toolset data), or bash"),
+    ("rename ", "a patch cannot move a file; use fs_move (toolset data), or bash"),
+    ("copy ", "a patch cannot copy a file; use Write"),
+    ("old mode ", "a patch cannot change access bits; use bash"),
+    ("new mode ", "a patch cannot change access bits; use bash"),
     ("GIT binary patch", "a patch changes text only"),
     ("Binary files ", "a patch changes text only"),
 )
@@ -55,7 +55,7 @@ def parse(text: str) -> tuple[FilePatch, ...]:
     if double := next((name for name in names if names.count(name) > 1), ""):
         raise ToolFailed(f"the patch has two sections for {double}; put its hunks into one")
     if len(patches) > MOST_FILES:
-        raise ToolFailed(f"the patch has {len(patches)} files; {MOST_FILES} is the most")
+        raise ToolFailed(f"the patch has {len(patches)} files; the limit is {MOST_FILES}")
     return patches
 
 
@@ -75,7 +75,7 @@ class _Reader:
                 found.append(self._unified(line, self._next() or ""))
             elif line.strip() and not _IGNORED.match(line) and line.strip() not in ("*** Begin Patch", "*** End Patch"):
                 self._refuse(line)
-                raise ToolFailed(f"line {self._at} of the patch is none of a patch: {line[:80]!r}; {FORM}")
+                raise ToolFailed(f"line {self._at} of the patch is not valid in a patch: {line[:80]!r}; {FORM}")
         return found
 
     def _next(self) -> str | None:

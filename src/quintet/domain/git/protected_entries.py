@@ -98,18 +98,18 @@ def contents(lines: Iterable[bytes]) -> frozenset[tuple[str, str]]:
 
 def about_index(paths: list[str], wrong: str = "", where: str = "") -> str:
     """`wrong` is why it could not be put back; `where` names the index of another work tree, which is left alone."""
-    held = f"{path_list(paths)}: protected, and staged by a command"
+    held = f"{path_list(paths)}: protected, but staged by a command"
     if where:
-        return f"{held} in {where}; look before you commit or check out there"
-    return f"{held}; it could not be put back ({wrong})" if wrong else f"{held}; the index is put back as it was there"
+        return f"{held} in {where}; check it before you commit or check out there"
+    return f"{held}; it could not be restored ({wrong})" if wrong else f"{held}; the index was restored"
 
 
 def about_replaced(ref: str) -> str:
-    return f"{ref} appeared: git shows another content in place of that object, until git replace -d takes it away"
+    return f"{ref} appeared: git shows other content instead of that object, until you run git replace -d"
 
 
 def about_commit(commit: str, paths: list[str]) -> str:
     return (
-        f"commit {commit[:12]} holds protected content that was not approved: {path_list(paths)}; "
-        f"look at it before you check it out, merge or push: git show {commit[:12]}"
+        f"commit {commit[:12]} contains protected content that was not approved: {path_list(paths)}; "
+        f"check it before you check it out, merge or push: git show {commit[:12]}"
     )

@@ -18,29 +18,29 @@ from quintet.domain.permission.protected_paths import inside
 
 SIGNING = (
     "git is set to sign here (commit.gpgsign or tag.gpgsign), and the sandbox has none of your signing keys: nothing "
-    'was made. With git.sign = "ask" in the user\'s settings, git_commit_signed asks them for the one signature. Or '
+    'was committed. With git.sign = "ask" in the user\'s settings, git_commit_signed asks them for the one signature. Or '
     "they commit in their own terminal, or agree to an unsigned commit: git commit --no-gpg-sign"
 )
 UPSTREAM = (
-    "git's configuration is read-only in the sandbox, so the upstream is not set, whatever git says; what was pushed "
-    "is pushed. The user can set it in their own terminal: git branch --set-upstream-to=REMOTE/BRANCH"
+    "git's configuration is read-only in the sandbox, so the upstream is not set, whatever git "
+    "says; the push itself was done. The user can set it in their own terminal: git branch "
+    "--set-upstream-to=REMOTE/BRANCH"
 )
 UNKNOWN_HOST = (
-    "the host is not in ~/.ssh/known_hosts as this line sees it, and nobody can be asked about its key. The user can "
+    "the host is not in ~/.ssh/known_hosts, and nobody can confirm its key here. The user can "
     "connect once in their own terminal"
 )
 NO_KEYS = (
-    "the sandbox shows ssh keys only to a git line that was approved: where git fetch and pull ask (profile trusted or "
-    "below), they get the user's ssh agent. Or the user runs it in their own terminal"
+    "the sandbox shows ssh keys only to a git line that was approved: where git fetch and pull "
+    "need approval (profile trusted or below), they get the user's ssh agent. Or the user runs "
+    "it in their own terminal"
 )
 NO_KEYS_IN_PARTIAL = "a partial sandbox shows none of the user's ssh keys: the user can run it in their own terminal"
 NO_AGENT = (
     "this line gets the user's ssh agent and no private key: an agent that has the key (ssh-add) must run before "
     "Quintet starts. Or the user runs it in their own terminal"
 )
-NO_PASSWORD = (
-    "the sandbox has none of the user's passwords for this: the user can run it in their own terminal, or use ssh"
-)
+NO_PASSWORD = "the sandbox has no passwords of the user for this: the user can run it in their own terminal, or use ssh"
 
 
 class FailedCommand(Struct, frozen=True):
@@ -79,8 +79,8 @@ def _elsewhere(failure: FailedCommand) -> str:
         path = found[1].removeprefix("file://")
         if inside(path, failure.root) is None:
             return (
-                f"{path} is outside the project, and the sandbox shows only a folder that the line names: "
-                f"git pull {path} BRANCH is asked about, and then it is shown read-only. The user can push there from "
+                f"{path} is outside the project, and the sandbox shows only a folder that the line names: git "
+                f"pull {path} BRANCH needs approval, and then sees it read-only. The user can push there from "
                 "their own terminal"
             )
     return ""

@@ -45,7 +45,9 @@ def decide(
 ) -> Decision:
     """The decision on a line with the user's rights; the project is watched unless the line is known to read only."""
     if rule := denying(rules, tool, subject, root, (*lines.commands, *touch.subjects)):
-        return Decision(Verdict.DENY, f"your rule {rule.id} says no: {describe(rule)}", EFFECTS, rule=rule.id)
+        return Decision(Verdict.DENY, f"your rule {rule.id} denies it: {describe(rule)}", EFFECTS, rule=rule.id)
     reads = lines.plain and touch.effects <= READING
     grant = Grant(EFFECTS, () if reads else (root,), network=True)
-    return Decision(Verdict.ALLOW, f"your own line, typed or confirmed here ({surface}): your rights", EFFECTS, grant)
+    return Decision(
+        Verdict.ALLOW, f"your own line, typed or confirmed here ({surface}): it runs with your rights", EFFECTS, grant
+    )

@@ -39,7 +39,7 @@ ASIDE = frozenset({Stage.DELIVERY_CHECK, Stage.QA_REVIEW, Stage.VERIFICATION})
 MOST_MARKS = 200
 MOST_PAST = 4_000_000  # characters of conversations that were given up, held for going back to
 HOOK_SAYS = "From a hook of the user's ({place}):\n{context}"
-OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was cut short and was not run again"
+OUTCOME_UNKNOWN = "interrupted, outcome unknown: the call was stopped and was not run again"
 
 
 class WorkState(Struct):

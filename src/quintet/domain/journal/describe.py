@@ -56,9 +56,9 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.DialsTurned() as e:
             return [Line(f"{badge.full(e.after)}   {turned(e)}", badge.ROLES[e.after.work_mode])]
         case p.TransitionPending() as e:
-            return [Line(f"waits    {badge.full(e.change.applied_to(e.axes))}   {e.scope}, by {e.actor}", "dim")]
+            return [Line(f"pending  {badge.full(e.change.applied_to(e.axes))}   {e.scope}, by {e.actor}", "dim")]
         case p.TransitionDropped() as e:
-            return [Line(f"dropped  a pending transition: {e.reason}", "dim")]
+            return [Line(f"removed  a pending transition: {e.reason}", "dim")]
         case p.CommandRan(line="interrupt", ok=True):
             return []  # the end of what it interrupts says it
         case p.CommandRan(data={"diff": _}) as e:
@@ -108,12 +108,12 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.ModelFailed() as e if e.error.code == ModelContextOverflow.code and e.retry_in is not None:
             return []  # the compaction that follows says it
         case p.ModelFailed() as e:
-            again = f"; trying again in {e.retry_in:g} s" if e.retry_in is not None else ""
+            again = f"; retrying in {e.retry_in:g} s" if e.retry_in is not None else ""
             return [Line(f"{e.error.code}: {e.error.message}{again}", "warning" if again else "error")]
         case p.QuestionAnswered() as e if e.by != "user":
             return [Line(f"question closed: {e.by}", "dim")]
         case p.InputsHeld(submissions=held) as e:
-            first = ", /resume first continues what was interrupted" if e.reason == EndStatus.INTERRUPTED else ""
+            first = ", /resume first continues the interrupted turn" if e.reason == EndStatus.INTERRUPTED else ""
             return [Line(f"held     {counted(len(held), 'queued input')}; /queued run starts them{first}", "dim")]
         case p.RunPaused() | p.RunResumed():
             return []
@@ -127,7 +127,7 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.PhaseMoved() as e:
             return [Line(f"phase  {e.before or 'none'} → {e.after or 'none'}  {e.reason}", "info")]
         case p.HookRan() as e if e.blocked:
-            return _lines(f"hook     {e.place} says no: {e.reason}", "warning")
+            return _lines(f"hook     {e.place} blocks: {e.reason}", "warning")
         case p.UserMessaged() as e:
             return _lines(e.text)
         case p.HistoryCompacted() as e:
@@ -136,14 +136,14 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.AgentEntered() as e:
             return _entered(e)
         case p.AgentDismissed() as e:
-            return [Line(f"{e.agent} is dismissed", "info")]
+            return [Line(f"{e.agent} was dismissed", "info")]
         case p.DataLoaded() as e:
             return [Line(f"data     {e.path} ({e.format}), {len(e.text)} characters", "dim")]
         case p.RunStarted() | p.RunTaken() as e:
             word = "started" if isinstance(e, p.RunStarted) else "resumed"
             return [Line(f"run      {e.run.run_id} {word}: {e.run.workflow_ref}", "info")]
         case p.RunMoved(after=RunPhase.WAITING_USER):
-            return [Line("run      needs your input · /pause puts it aside, /stop ends it", "dim")]
+            return [Line("run      needs your input · /pause pauses it, /stop ends it", "dim")]
         case p.RunMoved() as e if e.after is not RunPhase.RUNNING:
             why = f"{e.error.code}: {e.error.message}" if e.error else e.reason
             role = "success" if e.after is RunPhase.COMPLETED else "warning"
@@ -192,7 +192,7 @@ def compacted(event: p.HistoryCompacted) -> str:
 
 
 def nothing_to_compact(held: int) -> str:
-    return f"nothing to compact: {counted(held, 'message')} in the conversation, and all of them stay"
+    return f"nothing to compact: {counted(held, 'message')} in the conversation, and all of them are needed"
 
 
 def question(event: p.QuestionAsked) -> list[Line]:

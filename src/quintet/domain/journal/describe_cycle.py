@@ -14,7 +14,7 @@ from quintet.domain.tasks.roles import NATIVE
 from quintet.domain.tasks.task import TaskStatus
 
 MOST_FINDINGS = 12  # lines
-AFRESH = "         /reset puts the done tasks away, to begin afresh"
+AFRESH = "         /reset archives the done tasks, to start again"
 _STATUS_ROLES = {"done": "success", "failed": "error", "waiting": "accent", "paused": "accent"}
 
 Words = list[tuple[str, str]]
@@ -38,7 +38,7 @@ def words(event: object) -> Words:
         case TaskMoved(before=TaskStatus.RUNNING, after=TaskStatus.RETRYING):
             return [(f"retry    {event.title}, {event.reason}", "warning")]
         case TaskMoved(after=TaskStatus.FAILED):
-            return [(f"given up {event.title}, {event.reason}", "error")]
+            return [(f"failed   {event.title}, {event.reason}", "error")]
         case TaskMoved(after=TaskStatus.BLOCKED):
             return [(f"blocked  {event.title}, {event.reason}", "warning")]
         case c.CycleStopped():
@@ -58,11 +58,11 @@ def _moved(event: c.CycleMoved) -> Words:
     match event.phase:
         case CyclePhase.PLANNING:
             again = f" again, iteration {event.iteration}" if event.iteration > 1 else ""
-            return [(f"plan     being made{again}{by}", "dim")] if again or by else []
+            return [(f"plan     in progress{again}{by}", "dim")] if again or by else []
         case CyclePhase.EXECUTING:
             again = f" · attempt {event.attempt}" if event.attempt > 1 else ""
             place = f"{event.current}/{event.total}" if event.total else event.task
-            return [(f"unit {place:<3} {event.title}{again}{by}", "info")]
+            return [(f"task {place:<3} {event.title}{again}{by}", "info")]
         case CyclePhase.VERIFYING if by:
             return [(f"verify   {event.title}{by}", "dim")]
     return []
@@ -119,4 +119,4 @@ def _ended(event: c.ExecutorEnded) -> Words:
     if event.ok or event.retry_in is None:  # how its task or the cycle continues from there says why
         return notes
     said = with_name(event.executor, event.reason).rstrip(".")
-    return [*notes, (f"{event.failure or 'failed'}: {said}; again in {event.retry_in:g} s", "warning")]
+    return [*notes, (f"{event.failure or 'failed'}: {said}; retrying in {event.retry_in:g} s", "warning")]

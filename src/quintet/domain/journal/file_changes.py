@@ -14,7 +14,7 @@ from msgspec import Struct
 
 FOLDER = "40000"
 MOST_DIFFED = 2_000_000  # bytes of a file
-OUTSIDE = "changed from outside since"
+OUTSIDE = "changed from outside since then"
 CROSSED = "changed from outside between two changes of the run"
 
 
@@ -119,7 +119,7 @@ def unified(path: str, before: bytes | None, after: bytes | None) -> str:
     from difflib import unified_diff  # only where somebody looks
 
     if any(data and (b"\0" in data[:8192] or len(data) > MOST_DIFFED) for data in (before, after)):
-        return f"{path}: not shown, it is not text or too large"
+        return f"{path}: not shown, because it is not text or too large"
     old, new = (data.decode("utf-8", "replace").splitlines() if data else [] for data in (before, after))
     names = (f"a/{path}" if before is not None else "/dev/null", f"b/{path}" if after is not None else "/dev/null")
     return "\n".join(unified_diff(old, new, *names, lineterm=""))

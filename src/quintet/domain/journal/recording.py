@@ -233,7 +233,7 @@ def read(data: bytes, name: str, version: int) -> Recording:
     recording = Recording([], [])
     lines = data.split(b"\n")
     if not data.startswith(b'{"type":'):
-        raise Unplayable(f"{name}: this is not a recording of Quintet's")
+        raise Unplayable(f"{name}: this is not a Quintet recording")
     for number, text in enumerate(lines[:-1], 1):
         try:
             _take(recording, text, version)
@@ -242,21 +242,21 @@ def read(data: bytes, name: str, version: int) -> Recording:
         except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
             raise Unplayable(f"{name}: line {number} is damaged ({error})") from None
     if not recording.segments:
-        raise Unplayable(f"{name}: the recording holds no run: it ends before one begins")
+        raise Unplayable(f"{name}: the recording contains no run: it ends before one starts")
     return recording
 
 
 def _take(recording: Recording, text: bytes, version: int) -> None:
     if not text.startswith(b"{"):
         if not recording.segments:
-            raise Unplayable("the recording does not say how its run began")
+            raise Unplayable("the recording does not say how its run started")
         recording.segments[-1].entries.append(_decoder(RecordEntry)(text))
         return
     if text.startswith(b'{"type":"begin"'):
         found: Any = _decoder(_Format)(text)
         if (found.format, found.events) != (FORMAT, version):
             raise Unplayable(
-                f"recorded by Quintet {found.program or 'of another time'} in another form "
+                f"recorded by Quintet {found.program or 'of another version'} in another format "
                 f"({found.format}.{found.events}; this program reads {FORMAT}.{version})",
                 hint="Replay it with the version that recorded it.",
             )

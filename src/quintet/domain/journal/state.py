@@ -36,9 +36,7 @@ from quintet.domain.turn.stage_policy import CallContext, Stage
 from quintet.domain.turn.tool_spec import CallStatus
 
 REPORTS = frozenset({"review", "research", "plan"})  # orders that the model is told of
-FILES_REWOUND = (
-    "The user took files back to how they were before: {files} changed. Read them again before you continue."
-)
+FILES_REWOUND = "The user restored files to an earlier state: {files} changed. Read them again before you continue."
 DATA = "Data from {path} ({format}):\n\n{text}"
 LOOKS = frozenset({p.SessionOpened, p.SessionTaken, p.CommandRan, p.Noticed, p.HookRan})  # what a look alone leaves
 OTHERS_WORDS = ("web_", "browser_", "mcp_")  # tools whose results somebody else than the model wrote

@@ -46,15 +46,15 @@ def sends(base_url: str, *, key: bool) -> str:
     host = host_of(base_url)
     if key:
         return f"sends your key to {host}"
-    return f"asks {host}, on this machine" if is_loopback(base_url) else f"asks {host}"
+    return f"sends a request to {host}, on this machine" if is_loopback(base_url) else f"sends a request to {host}"
 
 
 def no_key(preset: Preset) -> str:
     """What to do where a provider's key is nowhere."""
     variable = preset.keys[0] if preset.keys else ""
     return (
-        f"Export it: export {variable}=…   or give it once, to be kept by Quintet: "
-        f"quintet models use {preset.name} --key-stdin < FILE   or name a command that prints it: --key-command '…'"
+        f"Export it: export {variable}=…   or store it with Quintet: quintet models use {preset.name} "
+        "--key-stdin < FILE   or name a command that prints it: --key-command '…'"
     )
 
 
@@ -73,7 +73,7 @@ def unknown_model(preset: Preset, model: str, listed: Sequence[str]) -> str:
     if preset.name == "ollama":
         here = f" Here: {few(listed, MOST_NAMED)}." if listed else ""
         return f"Get it with `ollama pull {model}`.{here}"
-    return f"It has {few(listed, MOST_NAMED)}." if listed else f"Look up the names of its models at {preset.account}."
+    return f"It has {few(listed, MOST_NAMED)}." if listed else f"See the names of its models at {preset.account}."
 
 
 def advice(
@@ -89,15 +89,15 @@ def advice(
         return f"{host} refuses the key from {key_from}. Make a new one at {where}, then try again."
     if isinstance(error, ModelRateLimited) or status == 402:
         spent = status == 402 or not error.retryable
-        todo = f"Add credit at {where}" if spent else f"Wait a little, or look at your limits at {where}"
-        return f"{todo}, or use another model. The key itself is good."
+        todo = f"Add credit at {where}" if spent else f"Wait a moment, or check your limits at {where}"
+        return f"{todo}, or use another model. The key itself is valid."
     if status in (400, 404) and model:
         return unknown_model(preset, model, listed)
     if isinstance(error, ModelUnreachable | ModelTimeout):
         if preset.local or is_loopback(base_url):
             start = preset.server.starts if preset.server else preset.title
-            return f"Start the server ({start}), or say where it is: {address}."
-        return f"Check your network and the proxy variables, or say where it is: {address}."
+            return f"Start the server ({start}), or give its address: {address}."
+        return f"Check your network and the proxy variables, or give its address: {address}."
     if isinstance(error, ModelBadResponse) or 300 <= status < 400 or status in (404, 405):
         return f"Something else answers at {host}: a sign-in page, a proxy or another server. Check {address}."
     return "Try again later, or use another model."

@@ -227,8 +227,9 @@ PRESETS = (
         usual=("openai.gpt-oss-20b", "openai.gpt-oss-120b", "openai.gpt-oss-120b"),
         account="console.aws.amazon.com/bedrock",
         needs=(
-            "a region: --region R or AWS_REGION, and a Bedrock API key; with AWS credentials instead, and for models "
-            "that its chat completions do not have, add bedrock:MODEL by wire pydantic-ai, which needs an extra"
+            "a region: --region R or AWS_REGION, and a Bedrock API key; to use AWS credentials instead, "
+            "or models without chat completions, add bedrock:MODEL with wire pydantic-ai, which needs an "
+            "extra"
         ),
         other_names=("aws", "amazon"),
     ),
@@ -321,7 +322,7 @@ def base_url_of(
         if word in preset.base_url and not value:
             raise UsageError(f"{preset.title} needs {preset.needs}.")
         if value and not re.fullmatch(r"[A-Za-z0-9-]+", value):
-            raise UsageError(f"{value}: letters, digits and hyphens are expected for a {word[1:-1]}")
+            raise UsageError(f"{value}: expected letters, digits and hyphens for a {word[1:-1]}")
     return preset.base_url.replace("{region}", place).replace("{resource}", resource)
 
 
@@ -332,9 +333,9 @@ def address_from(preset: Preset, text: str) -> str:
     try:
         host, port = parts.hostname or "", parts.port
     except ValueError:
-        raise UsageError(f"{text}: not an address; http://HOST:PORT is expected") from None
+        raise UsageError(f"{text}: not an address; expected http://HOST:PORT") from None
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"{text}: not an address; http://HOST:PORT is expected")
+        raise UsageError(f"{text}: not an address; expected http://HOST:PORT")
     if preset.local and host in ("0.0.0.0", "::"):  # where a server listens, not where it is reached
         host = "::1" if ":" in host else "127.0.0.1"
     if preset.server and port is None and "://" not in text:

@@ -12,7 +12,8 @@ from tests.surfaces.tui.settling import Arrivals
 
 CHOICES = (Choice("y", "trust this folder"), Choice("n", "not now"))
 ABOUT = (
-    "/home/somebody/project: You trusted this folder.\nUntil you say yes this is not loaded; the rest is. Since then:"
+    "/home/somebody/project: You trusted this folder.\n"
+    "This is not loaded until you say yes; the rest is loaded. Changed since then:"
 )
 LISTED = tuple(f"  .quintet/tools/tool{number}.py  new" for number in range(40))
 CHANGED = tuple(f"+line {number} {'x' * (number * 7 % 300)}" for number in range(300))

@@ -176,7 +176,7 @@ def test_s4_who_executes_is_chosen_from_those_that_are_installed_and_holds_at_on
         value = picker(person).query_one("#value", Input)
         value.value = "nobody"
         await person.press("enter")
-        await person.sees("nobody is not installed here")
+        await person.sees("nobody is not installed")
         assert not user_file().exists() and person.ui.state.executors.executor == ""
         value.value = "native"
         await person.press("down", "enter")
