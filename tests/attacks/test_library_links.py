@@ -28,7 +28,7 @@ def test_a_link_out_of_the_folder_is_left_out_and_said(quintet: Program, tmp_pat
     assert "guide.txt: a link that leads out of docs" in done.err
     assert "beside.txt: a link that leads out of docs" in done.err
     assert "same.txt" not in done.err
-    assert "no page has" in quintet.run("library", "search", DIARY).out
+    assert "no page contains" in quintet.run("library", "search", DIARY).out
     assert "real.txt" in quintet.run("library", "list").out
 
 

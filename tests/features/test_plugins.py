@@ -19,7 +19,7 @@ BROKEN = {
     "nothing": ("FEATURE = 1", "its entry point is not a quintet.Feature but int"),
     "taken": (
         "from quintet import Feature\nFEATURE = Feature('taken', 'x', __name__, commands={'library': 'x:y'})",
-        "there is a command library already, of library",
+        "there is already a command library, from library",
     ),
     "clash": (
         "from quintet import Feature, FeatureCommand\n"

@@ -102,9 +102,9 @@ def _problem(feature: object, name: str, used: list[Feature]) -> str:
     if not isinstance(feature, Feature):
         return f"its entry point is not a quintet.Feature but {type(feature).__name__}"
     if feature.name != name:
-        return f'its entry point is named "{name}" and its feature "{feature.name}": give them one name'
+        return f'its entry point is named "{name}" and its feature "{feature.name}": use the same name'
     if taken := {one.name for one in feature.slash} & {one.name for other in used for one in other.slash}:
-        return f"there is a command /{min(taken)} already"
+        return f"there is already a command /{min(taken)}"
     for other in used:
         for mine, theirs, what in (
             ((feature.name,), (other.name,), "feature"),
@@ -112,7 +112,7 @@ def _problem(feature: object, name: str, used: list[Feature]) -> str:
             ((*feature.settings, *feature.named), (*other.settings, *other.named), "settings table"),
         ):
             if taken := set(mine) & set(theirs):
-                return f"there is a {what} {min(taken)} already, of {other.name}"
+                return f"there is already a {what} {min(taken)}, from {other.name}"
     return ""
 
 
@@ -150,7 +150,7 @@ def plugin_tools(plugin: Plugin, settings: Settings) -> tuple[list[ToolSpec], st
         except Exception as error:  # its own code
             return [], f"{name} cannot be loaded: {type(error).__name__}: {error}"
         if not isinstance(made, ToolSpec):
-            return [], f"{name} is not a tool: `@tool(effects=…)` makes one of an async function"
+            return [], f"{name} is not a tool: use `@tool(effects=…)` on an async function"
         found.append(made)
     return found, ""
 

@@ -240,8 +240,12 @@ def fails(base_url: str, kind: type[ModelError], *words: str, retryable: bool) -
 def test_a_refused_connection() -> None:
     with contextlib.closing(free_port()) as held:
         port = held.getsockname()[1]
-        fails(f"http://127.0.0.1:{port}", ModelUnreachable, f"127.0.0.1:{port}", "nothing listens", retryable=True)
-        fails(f"http://localhost:{port}", ModelUnreachable, f"localhost:{port}", "nothing listens", retryable=True)
+        fails(
+            f"http://127.0.0.1:{port}", ModelUnreachable, f"127.0.0.1:{port}", "no server is listening", retryable=True
+        )
+        fails(
+            f"http://localhost:{port}", ModelUnreachable, f"localhost:{port}", "no server is listening", retryable=True
+        )
 
 
 def free_port() -> socket.socket:

@@ -153,7 +153,7 @@ def test_a_plan_whose_pages_are_gone_is_not_taken_for_an_empty_one(repo: Path) -
         for path in Path(locate(str(repo)).plans).rglob("*.md"):
             path.unlink()
         end = await stretch(driver, "/accept --autonomous --permission-profile normal")
-        assert end.status == "failed" and end.reason.startswith("the plan was removed from ")
+        assert end.status == "failed" and end.reason.startswith("the plan is no longer in ")
         assert driver.of(p.PlanAccepted) == []
 
     drive(repo, script, rules(), axes=AxesChange(WorkMode.PLAN, RunControl.ASSISTED, PermissionProfile.NORMAL))
@@ -421,7 +421,7 @@ def test_a_task_may_want_approval_before_it_begins_and_after_it_is_verified(repo
     async def script(driver: Driver) -> None:
         await driver.session.say("/plan do both")
         before = await driver.until_type(p.QuestionAsked)
-        assert before.text == "begin a: Do a?" and statuses(repo)["a"] == "todo"
+        assert before.text == "start a: Do a?" and statuses(repo)["a"] == "todo"
         await driver.session.submit(p.Answer(question=before.question, choice="y"))
         after = await driver.until_type(p.QuestionAsked)
         assert after.text == "is b done: Do b?" and statuses(repo)["b"] == "reviewing"

@@ -174,7 +174,7 @@ def test_a_range_or_a_branch_is_reviewed_as_it_stands_there(repo: Path, wanted: 
         ("/review -p", '"-p" is not a branch, tag or commit'),
         ("/review main main", "takes one word"),
         ("/review", "the working tree has no changes"),
-        ("/review main", "HEAD...main holds no changes; for what came after it, use /review main..HEAD"),
+        ("/review main", "HEAD...main has no changes; for what came after it, use /review main..HEAD"),
     ],
 )
 def test_what_cannot_be_reviewed_is_refused_and_nothing_begins(repo: Path, line: str, said: str) -> None:

@@ -88,7 +88,7 @@ def test_a_call_that_is_interrupted_while_the_browser_starts_leaves_nothing_behi
     [
         ("echo '[1:1:FATAL:zygote_host_impl_linux.cc] No usable sandbox!' >&2; exit 1", "cannot make its own sandbox"),
         ("echo 'error while loading shared libraries: libnss3.so' >&2; exit 127", "libraries: libnss3.so"),
-        (None, "there is no program there"),
+        (None, "no program exists there"),
     ],
 )
 def test_a_browser_that_does_not_start_says_why(tmp_path: Path, script: str | None, said: str) -> None:
@@ -107,13 +107,13 @@ def test_a_browser_that_was_killed_is_started_anew_and_that_is_said(web: Browsin
     kill(web)
     said = web.fails("click", element_id=send)
     assert said == (
-        f"the browser had ended unexpectedly and was restarted; {site('/form')} is open again. "
+        f"the browser had crashed and was restarted; {site('/form')} was opened again. "
         "Nothing was done, and ids are new: browser_view shows the page"
     )
     assert 'button "Send"' in web.ok("view")
     kill(web)
     said = web.ok("view")
-    assert "(the browser had ended unexpectedly and was restarted)" in said and 'button "Send"' in said
+    assert "(the browser had crashed and was restarted)" in said and 'button "Send"' in said
     kill(web)
     assert "# Welcome" in web.ok("navigate", url=site("/"))
     assert "restarted" in web.last
@@ -178,12 +178,14 @@ def test_slow_pages_are_waited_for_only_so_long(tmp_path: Path, site: Site) -> N
     for seconds in (1, 5, 25):  # the first is enough, unless the machine is very busy
         with browsing(tmp_path, browser_seconds=seconds) as web:
             said = web.fails("navigate", url=site("/never"))
-            assert said == f"{site('/never')}: no answer within {seconds} s; is the server up, and this its port?"
+            assert (
+                said == f"{site('/never')}: no answer within {seconds} s; is the server running, and is this its port?"
+            )
             said = web("navigate", url=site("/slow-parts")).content
         if "text is here" in said:
             break
     assert "text is here" in said, "what has come is shown"
-    assert "the page has not finished loading; browser_view looks again" in said
+    assert "the page has not finished loading; use browser_view again" in said
 
 
 def test_a_download_without_end_is_given_up(site: Site, tmp_path: Path) -> None:
@@ -192,7 +194,7 @@ def test_a_download_without_end_is_given_up(site: Site, tmp_path: Path) -> None:
         tabs = web.browser._tabs
         tabs.downloads = Downloads(str(web.outputs), tabs.tell, most_bytes=1_000_000)
         said = web.ok("navigate", url=site("/endless"))
-        assert "(the download of endless.bin was given up: it has more than 1,000,000 bytes)" in said
+        assert "(the download of endless.bin was stopped: it has more than 1,000,000 bytes)" in said
         assert not list(web.outputs.glob("endless*"))
 
 
@@ -204,7 +206,9 @@ def test_each_download_is_bounded_by_itself_and_nothing_of_a_failed_one_is_left(
         for _ in range(3):  # of 6,000 bytes each
             assert "(downloaded _re port.csv, 6,000 bytes" in web.ok("navigate", url=site("/download"))
         tabs.downloads._kept = 40_001
-        assert "was refused: this session's have 40,001 bytes already" in web.ok("navigate", url=site("/download"))
+        assert "was refused: the downloads of this session already have 40,001 bytes" in web.ok(
+            "navigate", url=site("/download")
+        )
         assert len(list(web.outputs.iterdir())) == 3
 
 
@@ -222,11 +226,11 @@ def test_a_trusted_projects_pages_may_use_its_files(tmp_path: Path) -> None:
 
 
 def test_a_recording_is_a_video_that_plays_to_its_end(web: Browsing, site: Site) -> None:
-    assert web.fails("recording_stop") == "no recording is under way; recording_start begins one"
+    assert web.fails("recording_stop") == "no recording is running; recording_start starts one"
     web.ok("navigate", url=site("/pictures"))
     blue = web.id('button "Blue"')
     web.ok("recording_start")
-    assert web.fails("recording_start") == "a recording is under way; recording_stop ends it"
+    assert web.fails("recording_start") == "a recording is running; recording_stop ends it"
     web.ok("console", content="new Promise((done) => setTimeout(done, 300))")
     while not web.browser._screencast._pictures:  # type: ignore[union-attr]
         web.loop.run_until_complete(asyncio.sleep(0.02))

@@ -66,7 +66,7 @@ def test_an_element_keeps_its_id_and_no_other_page_gives_it_away_again(web: Brow
     web.ok("navigate", url=site("/dialogs"))
     assert int(web.id('button "Alert"')) > int(before)
     said = web.fails("click", element_id=before)
-    assert said == f"element {before} is not on the page now; browser_view shows what is, with its ids"
+    assert said == f"element {before} is not on the page now; browser_view shows the current elements with their ids"
 
 
 def test_shadow_roots_and_their_slots_are_seen_through(web: Browsing, site: Site) -> None:
@@ -160,7 +160,7 @@ def test_where_only_a_part_of_the_page_scrolls_that_part_is_scrolled(web: Browsi
     web.ok("navigate", url=site("/app"))
     assert "item 199" not in web.last
     assert "item 199" in web.ok("scroll", direction="bottom")
-    assert "does not scroll any further down" in web.ok("scroll", direction="down")
+    assert "does not scroll further down" in web.ok("scroll", direction="down")
 
 
 # ── acting
@@ -194,7 +194,7 @@ def test_enter_is_pressed_and_keys_are_named_as_people_name_them(web: Browsing, 
     web.ok("view")
     assert 'textbox #in = "hi" focused' in web.last and web.last.endswith("h i Enter")
     said = web.fails("press_key", content="Hyper")
-    assert said.startswith('"Hyper" is no key. Keys are named as in: Enter, Escape')
+    assert said.startswith('"Hyper" is not a key. Examples of keys: Enter, Escape')
 
 
 def test_a_point_of_the_screen_is_clicked_and_typed_at(web: Browsing, site: Site) -> None:
@@ -218,11 +218,13 @@ def test_why_an_element_cannot_be_clicked_is_said(web: Browsing, site: Site) -> 
     later = web.id('button "Later"')
     assert web.fails("click", element_id=later) == f'[{later} button "Later" disabled] is disabled'
     country = web.id("combobox")
-    assert "browser_select_option chooses from it" in web.fails("click", element_id=country)
+    assert "use browser_select_option to choose from it" in web.fails("click", element_id=country)
     assert web.fails("select_option", index=7, element_id=country) == "index = 7: it has 3 options, numbered from 0"
-    assert "is no list of options" in web.fails("select_option", index=0, element_id=web.id('textbox "User name"'))
-    assert "a date is 2026-01-31" in web.fails("type", content="soon", element_id=web.id('textbox "Born"'))
-    assert web.fails("click", element_id="the button").startswith('element_id "the button": an id as browser_view')
+    assert "is not a list of options" in web.fails("select_option", index=0, element_id=web.id('textbox "User name"'))
+    assert "a date 2026-01-31" in web.fails("type", content="soon", element_id=web.id('textbox "Born"'))
+    assert web.fails("click", element_id="the button").startswith(
+        'element_id "the button": expected an id from browser_view'
+    )
     web.ok("navigate", url=site("/covered"))
     assert 'is covered by <div class="cover"' in web.fails("click", element_id=web.id('button "Under"'))
 
@@ -248,7 +250,7 @@ def test_a_question_waits_for_its_answer(web: Browsing, site: Site) -> None:
     web.ok("press_key", content="Enter")
     assert "deleted" in web.last
     ask = web.ok("view") and web.id('button "Ask"')
-    assert "browser_type answers it with a text" in web.ok("click", element_id=ask)
+    assert "browser_type answers it with text" in web.ok("click", element_id=ask)
     assert 'answered the prompt "Your name?"' in web.ok("type", content="Ada")
     assert "hello Ada" in web.last
     web.ok("click", element_id=ask)
@@ -278,13 +280,15 @@ def test_files_of_the_project_are_uploaded_and_no_others(web: Browsing, site: Si
     (web.root / "way").unlink(missing_ok=True)
     (web.root / "way").symlink_to("/etc/hostname")
     web.ok("navigate", url=site("/upload"))
-    assert web.fails("select_file", content="me.txt").startswith("the page asks for no file now: browser_click")
-    assert "(the page asks for a file: browser_select_file gives it)" in web.click('file picker "Avatar" empty')
+    assert web.fails("select_file", content="me.txt").startswith(
+        "the page does not ask for a file now: use browser_click"
+    )
+    assert "(the page asks for a file: use browser_select_file)" in web.click('file picker "Avatar" empty')
     assert "outside the project" in web.fails("select_file", content="/etc/hostname")
     assert "outside the project" in web.fails("select_file", content="way")
     assert "may contain secrets" in web.fails("select_file", content=".env")
-    assert "the page takes one file" in web.fails("select_file", content="me.txt\nb.txt")
-    assert "gave the page me.txt" in web.ok("select_file", content="me.txt")
+    assert "the page accepts one file" in web.fails("select_file", content="me.txt\nb.txt")
+    assert "gave me.txt to the page" in web.ok("select_file", content="me.txt")
     assert 'file picker "Avatar" holds "me.txt"' in web.ok("view")
     web.click('file picker "More"')
     web.ok("select_file", content="me.txt\nb.txt")
@@ -362,7 +366,7 @@ def test_an_expression_is_evaluated_also_where_a_policy_forbids_it(
 def test_an_expression_that_fails_says_why_and_a_long_answer_is_cut(web: Browsing, site: Site) -> None:
     assert web.fails("console", content="nowhere.at.all") == "ReferenceError: nowhere is not defined"
     said = web.ok("console", content="'x'.repeat(50000)")
-    assert len(said) < 11_000 and said.endswith("… (40000 characters more)")
+    assert len(said) < 11_000 and said.endswith("… (40000 more characters)")
     web.ok("navigate", url=site("/"))
     assert web.ok("console", content="document.querySelector('h1')") == "<h1>Welcome</h1>"
     assert [web.ok("console", content=value) for value in ("[1]", "null", "void 0", "0 / 0", "() => 'a b'")] == (
@@ -437,7 +441,7 @@ def test_a_file_of_the_project_is_a_page_with_its_parts(web: Browsing) -> None:
         ("http://127.0.0.1:65000/", "no server is listening there; start the server first"),
         ("http://nowhere.invalid/", "nowhere.invalid: no such host"),
         ("http://", "names no host"),
-        ("", "where to?"),
+        ("", "expected an address"),
     ],
 )
 def test_where_it_cannot_go_is_said(web: Browsing, url: str, said: str) -> None:

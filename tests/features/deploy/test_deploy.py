@@ -82,7 +82,7 @@ def test_a_folder_is_served_until_the_session_ends(repo: Path) -> None:
     async def script() -> None:
         result = await ok(tools, command="frontend", dir="site")
         urls.append(result.summary)
-        assert result.content.startswith(f"The frontend is up at {result.summary} until the session ends")
+        assert result.content.startswith(f"The frontend is running at {result.summary} until the session ends")
         assert await got(result.summary) == "<p>hello</p>"
         log = await logged(tools, '"GET / HTTP/1.1" 200', command="logs")
         assert log.startswith(f"── frontend {result.summary}\n")
@@ -133,12 +133,12 @@ def test_what_cannot_be_put_up_says_why_and_leaves_nothing_running(repo: Path, m
         assert says in result.content, result.content
 
     async def script() -> None:
-        await fails("the backend ended at once:\nbroken pipes", command="backend", app="echo broken pipes; exit 3")
+        await fails("the backend ended immediately:\nbroken pipes", command="backend", app="echo broken pipes; exit 3")
         await fails("nothing is deployed on this machine yet", command="logs")
         await fails("app is missing", command="backend")
         await fails("site/.env may contain secrets, and would be served", command="frontend", dir="site")
-        await fails(".git would be served, with every version", command="frontend")
-        await fails("many holds more than 50 files", command="frontend", dir="many")
+        await fails(".git would be served, with all its history", command="frontend")
+        await fails("many contains more than 50 files", command="frontend", dir="many")
         await fails("1024 to 65535", command="frontend", port=80)
         await fails("staging is not a target", command="frontend", app="staging")
         await fails("staging is not a target", command="expose", app="staging")

@@ -78,9 +78,9 @@ def test_a_pull_request_that_cannot_be_found_begins_nothing(repo: Path) -> None:
         assert "has no remote" in (await driver.command("/review 7")).text
         git(repo, "remote", "add", "origin", "https://gitlab.com/ada/tea")
         said = (await driver.command("/review 7")).text
-        assert "7 is on gitlab.com, and the forge in use is 127.0.0.1: forge.url says which" in said
+        assert "7 is on gitlab.com, but the forge in use is 127.0.0.1 (setting forge.url)" in said
         said = (await driver.command("/review https://github.com/ada/tea/pull/7")).text
-        assert "is on github.com, and the forge in use is 127.0.0.1" in said
+        assert "is on github.com, but the forge in use is 127.0.0.1" in said
         git(repo, "remote", "set-url", "origin", "git@127.0.0.1:ada/tea")
         said = (await driver.command("/review 404")).text
         assert "pull request ada/tea#404 cannot be reviewed: the forge answers 404" in said

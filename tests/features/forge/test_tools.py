@@ -71,7 +71,7 @@ def test_a_pull_request_is_shown_with_its_files_talk_and_diff(repo: Path, forge:
         "1 files, +2 -1 · can be merged · head aaaaaaaaaaaa · https://hub.example/ada/tea/pull/7\n\n"
         "It was too weak.\n\n"
         "## Files (1)\n\n- tea.py +2 -1 modified\n\n"
-        "## Said of it (3)\n\ncy: Nice.\n\nbob changes requested: Hotter.\n\nbob at tea.py:2 (id 31): Why 3?\n\n"
+        "## Comments (3)\n\ncy: Nice.\n\nbob changes requested: Hotter.\n\nbob at tea.py:2 (id 31): Why 3?\n\n"
         "## Diff\n\ndiff tea.py\n@@ -1 +1,2 @@\n-weak = 1\n+strong = 2\n+hot = 3"
     )
     assert {asked.headers["authorization"] for asked in forge.server.asked} == {f"Bearer {TOKEN}"}
@@ -85,7 +85,7 @@ def test_a_long_list_is_read_page_by_page(repo: Path, forge: Hub) -> None:
     result = tools(repo, forge)("git_view_pr", **PULL)
     assert "## Files (250)" in result.content and "- f249.py +1 -0 added" in result.content
     assert len(result.content) < 60_000 and "(not shown here: f30.py, f31.py" in result.content
-    where = result.content.rpartition("the whole diff is in ")[2].rstrip(")")
+    where = result.content.rpartition("the full diff is in ")[2].rstrip(")")
     assert Path(where).read_text().count("diff f") == 250
     assert sum(path.endswith("/files") for path in forge.server.paths) == 3
 
@@ -140,7 +140,7 @@ def test_waiting_for_checks_ends_by_itself(repo: Path, forge: Hub) -> None:
     forge.runs = lambda: [{"id": 1, "name": "test", "status": "queued", "conclusion": None}]
     waiting = tools(repo, forge, poll_seconds=0.02, checks_seconds=0.05)
     said = waiting.ok("git_pr_checks", **PULL, wait_until_complete=True)
-    assert said.startswith("1 passed, 1 open") and said.endswith("(given up waiting: forge.checks_seconds)")
+    assert said.startswith("1 passed, 1 open") and said.endswith("(stopped waiting: forge.checks_seconds)")
 
 
 def test_a_log_is_fetched_from_where_it_is_kept_without_the_token(repo: Path, forge: Hub) -> None:
@@ -262,7 +262,7 @@ def test_a_read_that_fails_on_the_server_is_tried_again(repo: Path, forge: Hub) 
 def test_a_write_that_fails_on_the_server_is_not_tried_again(repo: Path, forge: Hub) -> None:
     forge.first = [Answer("bad gateway", 502)]
     said = tools(repo, forge).fails("git_comment_on_pr", **PULL, body="once")
-    assert "it may have been done all the same" in said and len(forge.server.asked) == 1 and forge.made == []
+    assert "it may have been done anyway" in said and len(forge.server.asked) == 1 and forge.made == []
 
 
 def test_a_write_that_is_not_answered_may_have_been_done(repo: Path) -> None:
@@ -270,7 +270,7 @@ def test_a_write_that_is_not_answered_may_have_been_done(repo: Path) -> None:
         url = f"http://127.0.0.1:{quiet.getsockname()[1]}"
         writing = Caller(repo, forge=GitHub(ForgeSettings(url=url, seconds=0.3)))
         said = writing.fails("git_comment_on_pr", **PULL, body="once")
-        assert "no answer in 0.3 s" in said and "it may have been done all the same" in said
+        assert "no answer in 0.3 s" in said and "it may have been done anyway" in said
     writing = Caller(repo, forge=GitHub(ForgeSettings(url=url, seconds=60)))
     said = writing.fails("git_comment_on_pr", **PULL, body="once")
     assert "no connection" in said and "may have been done" not in said
@@ -278,7 +278,7 @@ def test_a_write_that_is_not_answered_may_have_been_done(repo: Path) -> None:
 
 def test_a_repository_elsewhere_is_not_looked_for_here(repo: Path, forge: Hub) -> None:
     said = tools(repo, forge).fails("git_comment_on_pr", repo="https://gitlab.com/ada/tea", pull_number=7, body="x")
-    assert "is on gitlab.com, and the forge in use is 127.0.0.1" in said and forge.made == []
+    assert "is on gitlab.com, but the forge in use is 127.0.0.1" in said and forge.made == []
 
 
 @pytest.mark.parametrize("answer", [[], "tea", {"message": "hi"}])
@@ -286,7 +286,7 @@ def test_what_is_not_githubs_shape_is_said(repo: Path, forge: Hub, answer: Any) 
     forge.first = [Answer(answer)]
     tool = "list_repos" if isinstance(answer, dict) else "git_view_pr"
     arguments = {} if isinstance(answer, dict) else PULL
-    assert "does not answer as GitHub's REST API does" in tools(repo, forge).fails(tool, **arguments)
+    assert "does not answer like GitHub's REST API" in tools(repo, forge).fails(tool, **arguments)
 
 
 def test_errors_are_in_the_forges_own_words(repo: Path, forge: Hub) -> None:
@@ -297,7 +297,7 @@ def test_errors_are_in_the_forges_own_words(repo: Path, forge: Hub) -> None:
         "the forge answers 422: Validation Failed: A pull request already exists for ada:tea."
     )
     assert "Not Found" in tools(repo, forge).fails("git_view_pr", repo="ada/tea", pull_number=404)
-    assert "owner/name is expected" in tools(repo, forge).fails("git_view_pr", repo="tea", pull_number=7)
+    assert "expected owner/name" in tools(repo, forge).fails("git_view_pr", repo="tea", pull_number=7)
 
 
 def test_without_a_token_the_fix_is_said_and_public_things_are_read(

@@ -24,7 +24,7 @@ def test_an_answer_is_made_from_the_passages_and_its_citations_are_checked(shelf
     result = Caller(shelf, model=model)("librarian", action="answer", query="Do whales sing?")
     told = json.loads(result.content)
     assert told["citations"] == [{"document": 1, "title": "On Whales", "page": page} for page in (2, 1)]
-    assert "It also cites [4, p. 9], which it was not given" in told["answer"]
+    assert "It also cites [4, p. 9], which was not among the passages" in told["answer"]
     assert told["actions_taken"] == ["searched for Do whales sing?", "asked builtin with 2 passages"]
     assert [one.route for one in result.consulted] == ["smart"]
     (request,) = model.requests
@@ -36,7 +36,7 @@ def test_an_answer_is_made_from_the_passages_and_its_citations_are_checked(shelf
 
 def test_an_answer_without_a_model_is_the_passages_said_as_such(shelf: Path) -> None:
     told = json.loads(Caller(shelf).ok("librarian", action="answer", query="Do whales sing?"))
-    assert told["answer"].startswith("No language model is configured: these are the passages that fit best")
+    assert told["answer"].startswith("No language model is configured: these are the passages that match best")
     assert [place["page"] for place in told["citations"]] == [2, 1]
     down = ModelUnreachable("nobody there")
     down.retryable = False

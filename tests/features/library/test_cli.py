@@ -52,7 +52,7 @@ def test_documents_go_in_and_are_found_by_their_words(quintet: Program, shelf: P
     assert found(quintet, "the boat of a whale") == [("Notes", 1), ("On Whales", 1), ("Of Ships", 1), ("On Whales", 2)]
     shown = quintet.run("library", "search", "singing whale").clean(0).out.splitlines()
     assert shown[:2] == ["3  p. 2  On Whales", f"    {WHALES[1]}"]
-    assert quintet.run("library", "search", "xyzzy").clean(0).out == "no page has xyzzy\n"
+    assert quintet.run("library", "search", "xyzzy").clean(0).out == "no page contains xyzzy\n"
 
 
 def test_a_document_is_listed_shown_and_taken_out(quintet: Program, shelf: Path) -> None:
@@ -63,7 +63,7 @@ def test_a_document_is_listed_shown_and_taken_out(quintet: Program, shelf: Path)
     assert quintet.run("library", "show", "whales", "--page", "2").clean(0).out == f"{WHALES[1]}\n"
     assert "has no page 3; it has 2" in quintet.run("library", "show", "3", "--page", "3").clean(1).err
     assert "from      " + str(shelf / "whales.pdf") in quintet.run("library", "show", "3").clean(0).out
-    assert "no one document" in quintet.run("library", "show", "dolphins").clean(1).err
+    assert "does not match exactly one document" in quintet.run("library", "show", "dolphins").clean(1).err
     assert quintet.run("library", "remove", "On Whales").clean(0).out == "removed 3  On Whales\n"
     assert found(quintet, "whale") == []
     assert (shelf / "whales.pdf").exists()
@@ -136,7 +136,7 @@ def test_an_empty_library_says_how_to_fill_it(quintet: Program) -> None:
     assert "quintet library add" in quintet.run("library", "search", "x").clean(0).err
     assert quintet.run("library", "list", "--json").json() == []
     assert not Path(locate(str(quintet.root)).library).exists()
-    assert "no document there" in quintet.run("library", "add", "tests").clean(2).err
+    assert "no document found" in quintet.run("library", "add", "tests").clean(2).err
     assert "Did you mean pdf?" in quintet.run("library", "search", "x", "--type", "pdff").clean(2).err
 
 
@@ -170,11 +170,11 @@ def test_a_model_that_makes_vectors_finds_by_meaning_too(quintet: Program, shelf
         assert sum(len(request["input"]) for request in server.asked) == asked  # nothing is new
         assert server.asked[0]["model"] == "tiny"
     down = quintet.run("library", "search", "--json", "boat").clean(0)
-    assert "by words alone" in down.err
+    assert "only by words" in down.err
     assert [passage["title"] for passage in json.loads(down.out)["passages"]] == ["Notes", "Of Ships"]
     (shelf / "more.txt").write_text("An ocean of ink.")
     done = quintet.run("library", "add", str(shelf)).clean(0)
-    assert "found by words alone, until" in done.err
+    assert "found only by words, until" in done.err
     assert found(quintet, "ink") == [("more", 1)]
 
 

@@ -65,11 +65,11 @@ def test_documents_are_listed_read_and_set_aside(filled: Caller) -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"action": "search"}, "a query is expected"),
+        ({"action": "search"}, "expected a query"),
         ({"action": "search", "query": "?!"}, "no letter and no digit"),
         ({"action": "search", "query": "x", "top_k": 0}, "1 to 50"),
         ({"action": "get_content"}, "needs a document_id"),
-        ({"action": "get_content", "document_id": "dolphins"}, 'no one document "dolphins"'),
+        ({"action": "get_content", "document_id": "dolphins"}, '"dolphins" does not match exactly one document'),
         ({"action": "get_content", "document_id": "1", "page": 9}, "has no page 9; it has 2"),
         ({"action": "burn"}, "burn"),
     ],

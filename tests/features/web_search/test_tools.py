@@ -61,7 +61,7 @@ def test_several_pages_come_in_the_order_asked_for_and_a_bad_one_says_why(repo: 
     parts = result.content.split("\n\n---\n\n")
     assert parts[0] == f"{urls[0]}\n\nplain words of /a" and parts[3] == f"{urls[3]}\n\nplain words of /b"
     assert parts[1] == f"{urls[1]}: the server answers 404"
-    assert parts[2] == f"{urls[2]}: image/png, 6 bytes: not a text"
+    assert parts[2] == f"{urls[2]}: image/png, 6 bytes: not text"
     assert (result.status, result.summary) == (CallStatus.OK, "2 of 4 pages read")
 
 
@@ -71,7 +71,7 @@ def test_a_long_page_is_cut_and_the_whole_is_in_a_file_that_can_be_read(repo: Pa
         tools = web(repo, server)
         said = tools.ok("web_get_contents", urls=[f"{server.url}/long"])
     assert len(said) < 41_000
-    where = said.rpartition("Read the whole in ")[2].rstrip(")")
+    where = said.rpartition("Read the full page in ")[2].rstrip(")")
     assert f"({len(long) - 40_000} characters left out" in said
     assert Path(where).read_text() == long and os.stat(where).st_mode & 0o777 == 0o600
     assert tools.verdict("Read", INTERACTIVE, file_path=where) is Verdict.ALLOW
@@ -312,7 +312,8 @@ def test_results_of_unknown_age_are_kept_and_said(repo: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(401, "refuses the key (401)"), (429, "slow down (429)"), (500, "Brave answers 500: broken")]
+    ("status", "words"),
+    [(401, "refuses the key (401)"), (429, "limits the rate of requests (429)"), (500, "Brave answers 500: broken")],
 )
 def test_an_engine_that_refuses_is_quoted(repo: Path, monkeypatch: pytest.MonkeyPatch, status: int, words: str) -> None:
     monkeypatch.setenv("BRAVE_API_KEY", "brave-key")
@@ -326,7 +327,7 @@ def test_what_an_engine_lacks_is_said_with_the_fix(repo: Path, monkeypatch: pyte
     with serving(lambda asked: Answer("forbidden", 403)) as server:
         assert "search.formats" in web(repo, None, searxng_url=server.url).fails("web_search", query="tea")
     with serving(lambda asked: Answer("<html>")) as server:
-        assert "does not answer in JSON" in web(repo, None, searxng_url=server.url).fails("web_search", query="tea")
+        assert "does not answer with JSON" in web(repo, None, searxng_url=server.url).fails("web_search", query="tea")
 
 
 def test_an_engine_without_a_network_says_what_else_there_is(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from quintet.domain.permission.protected_paths import inside
 
 SIGNING = (
     "git is set to sign here (commit.gpgsign or tag.gpgsign), and the sandbox has none of your signing keys: nothing "
-    'was committed. With git.sign = "ask" in the user\'s settings, git_commit_signed asks them for the one signature. Or '
+    'was committed. With git.sign = "ask" in the user\'s settings, git_commit_signed asks for one signature. Or '
     "they commit in their own terminal, or agree to an unsigned commit: git commit --no-gpg-sign"
 )
 UPSTREAM = (

@@ -4,7 +4,7 @@ from quintet.features.feature import Feature, FeatureCheck
 
 FEATURE = Feature(
     name="browser",
-    about="a browser that tools drive",
+    about="a browser that tools can control",
     package=__name__,
     settings={"browser": "settings:BrowserSettings"},
     tools=(

@@ -20,7 +20,7 @@ MOST_ANSWER = 10_000  # characters of what an expression gives
 CLICKED = ("performing click action", "waiting for scheduled navigations to finish")  # where Playwright was by then
 TYPED_BY_KEY = 200  # characters; more are put in at once
 SET_AT_ONCE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})
-AS_IT_WANTS = "a date is 2026-01-31, a time 14:30, a color #a0b1c2"
+AS_IT_WANTS = "for example a date 2026-01-31, a time 14:30, a color #a0b1c2"
 KEYS = {
     "ctrl": "Control",
     "control": "Control",
@@ -105,12 +105,14 @@ async def click(tab: Tab, target: Target) -> str:
     handle = await _wanted(tab, target)
     kind = await handle.evaluate(KIND)
     if kind["tag"] == "SELECT":
-        raise ToolFailed(f"{named(tab, target.element)}: browser_select_option chooses from it, by the option's index")
+        raise ToolFailed(
+            f"{named(tab, target.element)}: use browser_select_option to choose from it, by the option's index"
+        )
     try:
         await handle.click(timeout=ACTION_SECONDS * 1000)
     except Exception as error:
         if str(error).rstrip().endswith(CLICKED):
-            return f"clicked {named(tab, target.element)}; the page is slow to answer it"
+            return f"clicked {named(tab, target.element)}; the page is slow to respond"
         if not (kind["boxed"] and await handle.evaluate("e => e.labels?.length ? (e.labels[0].click(), true) : false")):
             raise _hindered(error, tab, target) from None
     return f"clicked {named(tab, target.element)}"
@@ -162,7 +164,7 @@ async def _fill(handle: ElementHandle, text: str) -> None:
     elif kind["kind"] in SET_AT_ONCE or len(text) > TYPED_BY_KEY or "\n" in text:
         await handle.fill(text, timeout=limit)
         if kind["kind"] in SET_AT_ONCE and text and not await handle.evaluate("e => e.value"):
-            raise ToolFailed(f"it takes a value of its kind ({kind['kind']}): {AS_IT_WANTS}")
+            raise ToolFailed(f"it needs a value of its kind ({kind['kind']}): {AS_IT_WANTS}")
     else:
         await handle.fill("", timeout=limit)
         await handle.type(text, timeout=limit)
@@ -178,11 +180,11 @@ async def press(tab: Tab, keys: str) -> str:
             if "Unknown key" not in str(error):
                 raise
             example = "Enter, Escape, Tab, ArrowDown, PageDown, F5, a, Control+A"
-            done = f"; pressed before it: {' '.join(pressed)}" if pressed else ""
-            raise ToolFailed(f'"{word}" is no key. Keys are named as in: {example}{done}') from None
+            done = f"; pressed before that: {' '.join(pressed)}" if pressed else ""
+            raise ToolFailed(f'"{word}" is not a key. Examples of keys: {example}{done}') from None
         pressed.append(key)
     if not pressed:
-        raise ToolFailed("content: which key? Such as Enter, Tab or Control+A; several with spaces between")
+        raise ToolFailed("content: which key? For example Enter, Tab or Control+A; several with spaces between")
     return f"pressed {' '.join(pressed)}"
 
 
@@ -201,9 +203,9 @@ async def scroll(tab: Tab, direction: Direction, id: str) -> str:
         given.evaluate(SCROLL, direction) if given else frame.evaluate(f"d => ({SCROLL})(null, d)", direction)
     )
     distance = abs(round(moved["across"] or moved["down"]))
-    where = "the page" if moved["page"] else named(tab, id) if id else "the biggest part that scrolls"
+    where = "the page" if moved["page"] else named(tab, id) if id else "the largest part that scrolls"
     if not distance:
-        return f"{where} does not scroll any further {direction}"
+        return f"{where} does not scroll further {direction}"
     return f"scrolled {where} {direction} by {distance} px"
 
 
@@ -215,8 +217,8 @@ async def evaluate(tab: Tab, expression: str) -> str:
     except Exception as error:
         if not any(words in str(error) for words in GOING):
             raise
-        return "(the page has gone elsewhere, and what it gave with it)"
-    return f"{text}… ({more} characters more)" if more else str(text)
+        return "(the page has changed, and the result is lost)"
+    return f"{text}… ({more} more characters)" if more else str(text)
 
 
 async def select_option(tab: Tab, index: int, id: str) -> str:
@@ -228,7 +230,7 @@ async def select_option(tab: Tab, index: int, id: str) -> str:
         raise ToolFailed("element_id: which one? There is not exactly one list of options on the page")
     options: list[str] | None = await handle.evaluate(OPTIONS)
     if options is None:
-        raise ToolFailed(f"{named(tab, id)} is no list of options; browser_click opens one that a page has made itself")
+        raise ToolFailed(f"{named(tab, id)} is not a list of options; browser_click opens one that a page made itself")
     if not 0 <= index < len(options):
         raise ToolFailed(f"index = {index}: it has {len(options)} options, numbered from 0")
     try:
@@ -245,17 +247,17 @@ async def select_files(tab: Tab, files: Sequence[Upload]) -> str:
     if chooser:
         if len(files) > 1 and not chooser.is_multiple():
             tab.chooser = chooser
-            raise ToolFailed(f"the page takes one file, and these are {len(files)}")
+            raise ToolFailed(f"the page accepts one file, and these are {len(files)}")
         await chooser.set_files(payload, timeout=ACTION_SECONDS * 1000)
-        return f"gave the page {names}"
+        return f"gave {names} to the page"
     picker = (await tab.page.evaluate_handle(ONLY_PICKER)).as_element()
     if picker is None:
-        raise ToolFailed("the page asks for no file now: browser_click its file picker first")
+        raise ToolFailed("the page does not ask for a file now: use browser_click on its file picker first")
     try:
         await picker.set_input_files(payload, timeout=ACTION_SECONDS * 1000)
     except Exception as error:
         raise _hindered(error, tab, Target()) from None
-    return f"gave the page's file picker {names}"
+    return f"gave {names} to the page's file picker"
 
 
 def _kind_of(name: str) -> str:
@@ -285,16 +287,16 @@ def _hindered(error: Exception, tab: Tab, target: Target) -> Exception:
         "not editable": "cannot be edited",
         "read-only": "is read-only",
         "not stable": "does not stop moving",
-        "outside of the viewport": "is outside of what can be scrolled to",
-        "Malformed value": f"does not take this value: {AS_IT_WANTS}",
-        "not attached": "is gone; browser_view shows what there is now",
-        "Cannot type text into input[type=number]": "takes a number only",
-        "Non-multiple file input": "takes one file",
+        "outside of the viewport": "is outside the area that can be scrolled to",
+        "Malformed value": f"does not accept this value: {AS_IT_WANTS}",
+        "not attached": "no longer exists; browser_view shows the current elements",
+        "Cannot type text into input[type=number]": "accepts only a number",
+        "Non-multiple file input": "accepts one file",
     }
     for words, said in reasons.items():
         if words in text:
             return ToolFailed(f"{what} {said}")
     if isinstance(error, TimeoutError) or type(error).__name__ == "TimeoutError":
         last = text.strip().splitlines()[-1].strip(" -")
-        return ToolFailed(f"{what} was not ready within {ACTION_SECONDS:g} s ({last[:200]}); browser_view looks again")
+        return ToolFailed(f"{what} was not ready within {ACTION_SECONDS:g} s ({last[:200]}); use browser_view again")
     return error

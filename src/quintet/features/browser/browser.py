@@ -36,7 +36,7 @@ PHONE_WIDTH, PHONE_HEIGHT = 412, 915
 PHONE_AGENT = (
     "Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{} Mobile Safari/537.36"
 )
-STILL_LOADING = "a download is still under way; a later call tells when it is there"
+STILL_LOADING = "a download is still running; a later call tells when it is finished"
 
 
 class LocalBrowser:
@@ -107,7 +107,7 @@ class LocalBrowser:
             try:
                 data = await self._tabs.guarded(at.page.screenshot(timeout=PICTURE_SECONDS * 1000))
             except TimeoutError:
-                raise ToolFailed("the page cannot be pictured: a script keeps it busy") from None
+                raise ToolFailed("no screenshot is possible: a script keeps the page busy") from None
             path = await asyncio.to_thread(_keep, self._outputs, "screenshot.png", data)
             width, height = (int.from_bytes(data[place : place + 4], "big") for place in (16, 20))
             return Picture(path, width, height, self._tabs.heard(at))
@@ -159,7 +159,7 @@ class LocalBrowser:
                 said = await self._tabs.guarded(at.during(acting.evaluate(at, expression), EVALUATE_SECONDS))
             except TimeoutError:
                 await at.interrupt()
-                raise ToolFailed(f"it took more than {EVALUATE_SECONDS:g} s and was given up") from None
+                raise ToolFailed(f"it took more than {EVALUATE_SECONDS:g} s and was stopped") from None
             await at.settle(self._timeout)
             notes = self._tabs.heard(at)
             return Seen("", (*notes, at.open_dialog())) if at.dialog else Seen(said or "", notes)
@@ -170,7 +170,7 @@ class LocalBrowser:
             agent = PHONE_AGENT.format(self._tabs.running.browser.version) if enabled else ""
             width, height = await at.emulate(PHONE_WIDTH, PHONE_HEIGHT, agent)
             await self._tabs.reload(at)
-            return f"the screen is {'a phone' if enabled else 'a desktop'}'s now, {width}×{height}"
+            return f"the screen is now {'a phone' if enabled else 'a desktop'}, {width}×{height}"
 
         return await self._act(tab, set_up)
 
@@ -189,7 +189,7 @@ class LocalBrowser:
     async def start_recording(self) -> tuple[str, ...]:
         async with self._turn:
             if self._screencast:
-                raise ToolFailed("a recording is under way; recording_stop ends it")
+                raise ToolFailed("a recording is running; recording_stop ends it")
             self._screencast = Screencast(self._tabs.tell)
             try:
                 at = await self._ready(HERE, anew=True)
@@ -203,7 +203,7 @@ class LocalBrowser:
         async with self._turn:
             screencast = self._screencast
             if screencast is None:
-                raise ToolFailed("no recording is under way; recording_start begins one")
+                raise ToolFailed("no recording is running; recording_start starts one")
             at = await self._ready(HERE, anew=True)
             self._screencast = None
             try:
@@ -238,7 +238,7 @@ class LocalBrowser:
         try:
             said = await tabs.guarded(at.during(work, seconds)) or ""
         except TimeoutError:
-            raise ToolFailed(f"not done within {seconds:g} s; browser_view shows how far it came") from None
+            raise ToolFailed(f"not done within {seconds:g} s; browser_view shows the current state") from None
         if loading := await at.settle(self._timeout):
             tabs.tell(loading)
         if tabs.downloads.begun > begun:

@@ -65,7 +65,7 @@ def find(settings: BrowserSettings) -> str:
     if found:
         return found
     if wanted:
-        raise ToolFailed(f'chromium: browser.path is "{wanted}", and there is no program there')
+        raise ToolFailed(f'chromium: browser.path is "{wanted}", but no program exists there')
     raise ToolFailed(MISSING)
 
 
@@ -179,7 +179,7 @@ def _folder() -> str:
     try:
         folder = temporary_folder(longest=LONGEST_FOLDER)
     except OSError as error:
-        raise ToolFailed(f"the browser has no place for its files: {error}") from error
+        raise ToolFailed(f"the browser has no folder for its files: {error}") from error
     for below in HOMES.values():
         os.makedirs(os.path.join(folder, below), mode=0o700, exist_ok=True)
     node = os.environ.get(NODE) or os.path.join(os.path.dirname(playwright.__file__), "driver", "node")
@@ -224,9 +224,9 @@ def _driver_process(driver: Playwright) -> int:
 def _why_not(program: str, said: str) -> str:
     if "No usable sandbox" in said or "SUID sandbox" in said or "zygote_host" in said:
         return (
-            f"{program} cannot make its own sandbox here: user namespaces are not allowed to it. "
-            "The user can allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0), or do without: "
-            "browser.sandbox = false in their settings"
+            f"{program} cannot make its own sandbox here: it may not use user namespaces. The user can "
+            "allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0), or turn the sandbox "
+            "off: browser.sandbox = false in their settings"
         )
     lines = said.splitlines()
     words = [line for mark in ("FATAL", "error while loading", "ERROR") for line in lines if mark in line]

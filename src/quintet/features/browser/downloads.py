@@ -38,9 +38,9 @@ class Downloads:
     def take(self, download: Download, temporary: str) -> None:
         self.begun += 1
         self._beginning.set()
-        problem = f"{MOST_AT_ONCE} are under way" if len(self._tasks) >= MOST_AT_ONCE else ""
+        problem = f"{MOST_AT_ONCE} are already running" if len(self._tasks) >= MOST_AT_ONCE else ""
         if self._kept > MOST_ALTOGETHER * self._most:
-            problem = f"this session's have {self._kept:,} bytes already"
+            problem = f"the downloads of this session already have {self._kept:,} bytes"
         if problem:
             self._news(f"a download of {download.suggested_filename} was refused: {problem}")
         work = _given_up(download) if problem else self._save(download, temporary)
@@ -75,7 +75,7 @@ class Downloads:
         try:
             problem = await download.failure()
             if download in self._too_big:
-                self._news(f"the download of {name} was given up: it has more than {self._most:,} bytes")
+                self._news(f"the download of {name} was stopped: it has more than {self._most:,} bytes")
             elif problem:
                 self._news(f"the download of {name} failed: {problem}")
             else:

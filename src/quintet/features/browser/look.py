@@ -45,8 +45,8 @@ async def look(tab: Tab, url: str, tabs: tuple[str, ...]) -> PageView:
             found = await looker.look_from_the_top()
     except TimeoutError:
         raise ToolFailed(
-            f"the page does not answer within {LOOK_SECONDS:g} s: a script keeps it busy. "
-            "browser_navigate leaves it, browser_restart starts over"
+            f"the page does not respond within {LOOK_SECONDS:g} s: a script keeps it busy. "
+            "browser_navigate leaves it, browser_restart restarts the browser"
         ) from None
     seen, fold, unseen = looker.bounded(found)
     return PageView(
@@ -106,7 +106,7 @@ class _Looker:
             return [item["text"]]
         self._frames += 1
         if self._frames > MOST_FRAMES or depth >= MOST_DEPTH:
-            return [f"frame {item['text']} (one too many: not looked into)"]
+            return [f"frame {item['text']} (too many frames: not read)"]
         element = (await frame.evaluate_handle(FIND, item["frame"])).as_element()
         child = await element.content_frame() if element else None
         if child is None:
@@ -119,7 +119,7 @@ class _Looker:
             async with asyncio.timeout(FRAME_SECONDS):
                 found = await self.look_at(child, f"f{number}:", depth + 1)
         except TimeoutError:
-            return [f"{head} (does not answer)"]
+            return [f"{head} (does not respond)"]
         hidden = found["unseen"] + found["below"] + len(found["later"]) * (depth > 0)
         lines = found["seen"] + found["later"]
         more = [f"  ({hidden} more lines in f{number})"] if hidden else []
@@ -144,7 +144,7 @@ async def element(tab: Tab, id: str) -> ElementHandle:
     """The element with an id that a view gave it."""
     match = _ID.fullmatch(id.strip())
     if not match:
-        raise ToolFailed(f'element_id "{id}": an id as browser_view shows it is expected, such as 12 or f2:7')
+        raise ToolFailed(f'element_id "{id}": expected an id from browser_view, for example 12 or f2:7')
     frame: Frame | None = tab.page.main_frame
     if match["frame"]:
         frame = next((f for f, n in tab.ids.frames.items() if n == int(match["frame"]) and not f.is_detached()), None)
@@ -153,7 +153,7 @@ async def element(tab: Tab, id: str) -> ElementHandle:
             found = (await frame.evaluate_handle(FIND, int(match["number"]))).as_element()
         if found:
             return found
-    raise ToolFailed(f"element {id} is not on the page now; browser_view shows what is, with its ids")
+    raise ToolFailed(f"element {id} is not on the page now; browser_view shows the current elements with their ids")
 
 
 def named(tab: Tab, id: str) -> str:

@@ -8,24 +8,24 @@ from urllib.parse import quote, unquote, urlsplit
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.private_hosts import file_named, whole
 
-WANTED = "http, https, file (inside the project) and about:blank are what it opens"
+WANTED = "it opens http, https, file (inside the project) and about:blank"
 REASONS = {
-    "ERR_CONNECTION_REFUSED": "nothing listens there; start the server first, or check the port",
+    "ERR_CONNECTION_REFUSED": "no server is listening there; start the server first, or check the port",
     "ERR_NAME_NOT_RESOLVED": "there is no such host; check the spelling, or the network",
     "ERR_INTERNET_DISCONNECTED": "this machine has no network",
     "ERR_ADDRESS_UNREACHABLE": "that address cannot be reached from here",
     "ERR_NETWORK_ACCESS_DENIED": "that address cannot be reached from here",
-    "ERR_CONNECTION_RESET": "the server broke the connection off; is it http and not https, or the other way round?",
-    "ERR_CONNECTION_CLOSED": "the server broke the connection off",
-    "ERR_EMPTY_RESPONSE": "the server answered nothing",
-    "ERR_INVALID_HTTP_RESPONSE": "what answers there does not speak HTTP",
-    "ERR_SSL_PROTOCOL_ERROR": "what answers there does not speak https; try http",
-    "ERR_CONNECTION_TIMED_OUT": "nothing answered",
-    "ERR_TIMED_OUT": "nothing answered",
-    "ERR_TOO_MANY_REDIRECTS": "it redirects in a circle",
+    "ERR_CONNECTION_RESET": "the server closed the connection; is it http and not https, or the other way round?",
+    "ERR_CONNECTION_CLOSED": "the server closed the connection",
+    "ERR_EMPTY_RESPONSE": "the server sent no answer",
+    "ERR_INVALID_HTTP_RESPONSE": "the server there does not use HTTP",
+    "ERR_SSL_PROTOCOL_ERROR": "the server there does not use https; try http",
+    "ERR_CONNECTION_TIMED_OUT": "no answer",
+    "ERR_TIMED_OUT": "no answer",
+    "ERR_TOO_MANY_REDIRECTS": "its redirects form a circle",
     "ERR_INVALID_URL": "that is not an address",
     "ERR_UNSAFE_PORT": "browsers refuse that port; serve it on another",
-    "ERR_BLOCKED_BY_RESPONSE": "the server forbids that it is shown here",
+    "ERR_BLOCKED_BY_RESPONSE": "the server does not allow it to be shown here",
 }
 
 
@@ -33,7 +33,7 @@ def address(written: str) -> str:
     """A whole address from what was written."""
     text = written.strip()
     if not text:
-        raise ToolFailed("url: where to?")
+        raise ToolFailed("url: expected an address")
     if text == "about:blank":
         return text
     if path := file_named(text):
@@ -49,7 +49,7 @@ def address(written: str) -> str:
     if scheme not in ("http", "https"):
         raise ToolFailed(f"{scheme}: addresses are refused; {WANTED}")
     if not host:
-        raise ToolFailed(f"{written}: that names no host")
+        raise ToolFailed(f"{written}: this has no host")
     return text
 
 
@@ -65,6 +65,6 @@ def why(url: str, error: object) -> str:
     if not code:
         return f"{url}: {text.strip().partition(chr(10))[0][:300]}"
     if "CERT" in code[1]:
-        return f"{url}: its certificate is not to be trusted ({code[1]}); try http, or a server with another one"
+        return f"{url}: its certificate is not trusted ({code[1]}); try http, or a server with another certificate"
     reason = REASONS.get(code[1])
-    return f"{url}: {reason} ({code[1]})" if reason else f"{url}: the page did not come ({code[1]})"
+    return f"{url}: {reason} ({code[1]})" if reason else f"{url}: the page did not load ({code[1]})"

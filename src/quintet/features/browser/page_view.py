@@ -47,9 +47,9 @@ def render(view: PageView) -> str:
     if view.below:
         lines.append(f"(about {_lines(view.below)} more below: browser_scroll down)")
     if view.unfinished:
-        lines.append("(the page is too big to be looked at whole; there is more)")
+        lines.append("(the page is too large to show completely; there is more)")
     if not view.lines and not (view.above or view.below):
-        lines.append("(nothing to be seen)")
+        lines.append("(nothing visible)")
     return "\n".join(lines)
 
 
@@ -58,7 +58,7 @@ def changes(before: PageView | None, after: PageView) -> str:
     if before is None or _place(before) != _place(after):
         return render(after)
     if before.lines == after.lines and before.unseen == after.unseen:
-        return "\n".join([*_head(after), "(the page looks as it did)"])
+        return "\n".join([*_head(after), "(the page has not changed)"])
     from difflib import SequenceMatcher
 
     old, new = before.lines, after.lines
@@ -68,7 +68,7 @@ def changes(before: PageView | None, after: PageView) -> str:
             changed += [f"- {line}" for line in old[first:last]] + [f"+ {line}" for line in new[begin:end]]
     if len(changed) > FEW * len(new):
         return render(after)
-    return "\n".join([*_head(after), "What has changed on it (browser_view shows all of it):", *changed])
+    return "\n".join([*_head(after), "Changes on the page (browser_view shows all of it):", *changed])
 
 
 def _place(view: PageView) -> tuple[object, ...]:

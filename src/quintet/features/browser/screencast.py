@@ -69,7 +69,7 @@ class Screencast:
         at = time.monotonic() - self._begun
         if at > MOST_SECONDS or self._size > MOST_BYTES:
             self._ended = at
-            self._tell(f"the recording ended after {at:.0f} s: it may not be longer; recording_stop tells the file")
+            self._tell(f"the recording ended after {at:.0f} s, the longest allowed; recording_stop shows the file")
             return
         name = f"{len(self._pictures)}.jpg"
         if self._pictures and at - self._pictures[-1][1] < LEAST_APART:

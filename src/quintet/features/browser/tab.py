@@ -62,7 +62,7 @@ class Console:
 
     def read(self) -> list[str]:
         """What was written since the last look."""
-        lines = [f"({self._dropped} older messages were dropped)"] if self._dropped else []
+        lines = [f"({self._dropped} older messages were removed)"] if self._dropped else []
         lines += self._messages
         self._messages.clear()
         self._dropped = self.errors = 0
@@ -169,7 +169,7 @@ class Tab:
     def _on_chooser(self, chooser: FileChooser) -> None:
         self.chooser = chooser
         many = "files" if chooser.is_multiple() else "a file"
-        self._news(f"the page asks for {many}: browser_select_file gives it")
+        self._news(f"the page asks for {many}: use browser_select_file")
 
     def _gone(self, *, crashed: bool) -> None:
         self.crashed, self.closed = crashed, not crashed
@@ -217,7 +217,7 @@ class Tab:
         """What a model is told about the dialog that is open."""
         assert self.dialog
         kind = self.dialog.type
-        own = "; browser_type answers it with a text" if kind == "prompt" else ""
+        own = "; browser_type answers it with text" if kind == "prompt" else ""
         return f'a {kind} dialog is open: "{self.dialog.message[:MOST_MESSAGE]}". {ANSWERS}{own}'
 
     async def settle(self, navigation_seconds: float) -> str:
@@ -230,7 +230,7 @@ class Tab:
             spent = loop.time() - begun
             if spent > (navigation_seconds if self.loading.navigating else SETTLE_SECONDS):
                 number = len(self.loading.requests)
-                return f"still loading: {number} request{'s' * (number != 1)} under way; browser_view looks again"
+                return f"still loading: {number} request{'s' * (number != 1)} running; use browser_view again"
             quiet = 0 if self.loading.requests else quiet + 1
             await asyncio.sleep(TICK_SECONDS)
         return ""

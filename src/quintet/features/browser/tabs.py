@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 MOST_TABS = 20
 MOST_NEWS = 20
 LOAD_SECONDS = 5.0  # for the rest of a page whose text is there
-UNFINISHED = "the page has not finished loading; browser_view looks again"
-ENDED = "the browser had ended unexpectedly and was restarted"
+UNFINISHED = "the page has not finished loading; use browser_view again"
+ENDED = "the browser had crashed and was restarted"
 
 
 class Tabs:
@@ -115,7 +115,7 @@ class Tabs:
             return there[-1] if there else await self._opened(new or Access.WEB)
         if number == len(self._tabs) and new:
             if len(there) >= MOST_TABS:
-                raise ToolFailed(f"{MOST_TABS} tabs are open, and more there may not be; browser_restart closes them")
+                raise ToolFailed(f"{MOST_TABS} tabs are open, which is the limit; browser_restart closes them")
             return await self._opened(new)
         if 0 <= number < len(self._tabs) and not self._tabs[number].closed:
             return self._tabs[number]
@@ -155,7 +155,7 @@ class Tabs:
             return
         try:
             await at.during(self.go(at, address), self._settings.timeout)
-            self.tell(f"{address} is open again")
+            self.tell(f"{address} was opened again")
         except (ToolFailed, TimeoutError) as error:
             self.tell(f"{address} could not be opened again: {error}")
 
@@ -177,7 +177,9 @@ class Tabs:
         try:
             answer = await self._committed(at, inner, limit)
         except too_late():
-            raise ToolFailed(f"{url}: no answer within {limit:g} s; is the server up, and this its port?") from None
+            raise ToolFailed(
+                f"{url}: no answer within {limit:g} s; is the server running, and is this its port?"
+            ) from None
         except failure() as error:
             if self.downloads.begun > begun or "Download is starting" in str(error):
                 await self.downloads.one_more(begun)
@@ -231,7 +233,7 @@ class Tabs:
             raise TimeoutError from None
         except failure() as error:
             if self.running is None or not self.running.alive:
-                raise ToolFailed("the browser ended unexpectedly; the next call restarts it") from None
+                raise ToolFailed("the browser crashed; the next call restarts it") from None
             first = str(error).strip().partition("\n")[0]
             raise ToolFailed(first.partition(": ")[2][:1000] or first[:1000]) from None
 
@@ -239,7 +241,7 @@ class Tabs:
 
     def _on_page(self, page: Page) -> None:
         if sum(not tab.closed for tab in self._tabs) >= MOST_TABS:
-            self.tell(f"a page opened more than the {MOST_TABS} tabs allowed; the new one was closed")
+            self.tell(f"a page opened more tabs than the {MOST_TABS} allowed; the new one was closed")
             self._later(_closed(page))
             return
         tab = self._tab(page, len(self._tabs), self._contexts.access_of(page))
@@ -265,7 +267,7 @@ class Tabs:
         """What happened since the last call."""
         notes, self._news = [*self._news, *self._way_out.refused()], []
         if self._unsaid:
-            notes.append(f"{self._unsaid} more such things happened")
+            notes.append(f"{self._unsaid} more similar events")
         if errors := at.console.errors:
             notes.append(f"{counted(errors, 'error')} in the console: browser_console shows them")
         if at.closed:

@@ -215,7 +215,7 @@ async def browser_restart(bench: Workbench, url: str, network: Network = False) 
 async def recording_start(bench: Workbench) -> ToolResult:
     """Record a video of the browser from now on; one at a time, and of the tab in use."""
     notes = await _browser(bench).start_recording()
-    return ToolResult("\n".join(["recording; recording_stop ends it and tells the file", *_noted(notes)]))
+    return ToolResult("\n".join(["recording; recording_stop ends it and shows the file", *_noted(notes)]))
 
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)
@@ -235,7 +235,7 @@ def _target(element_id: int | str, coordinates: tuple[float, ...]) -> Target:
     if not coordinates:
         return Target(str(element_id))
     if len(coordinates) != 2 or str(element_id):
-        raise ToolFailed("coordinates are x and y, [200, 340], and go without an element_id")
+        raise ToolFailed("coordinates are x and y, for example [200, 340], without an element_id")
     return Target("", (coordinates[0], coordinates[1]))
 
 

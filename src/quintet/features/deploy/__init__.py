@@ -4,7 +4,7 @@ from quintet.features.feature import Feature
 
 FEATURE = Feature(
     name="deploy",
-    about="put pages and apps up, here or at a target of yours",
+    about="deploy pages and apps, on this machine or to your own target",
     package=__name__,
     named={"deploy": "settings:DeploySettings"},
     tools=("tools:deploy_tool",),

@@ -62,9 +62,9 @@ async def deploy(bench: Workbench, command: Command, dir: str = "", port: int = 
     if command == "frontend" and app:
         raise ToolFailed(_no_target(app, deployments))
     if command == "backend" and not app:
-        raise ToolFailed("deploy backend: app is missing: the shell line that starts it, or a target's name")
+        raise ToolFailed("deploy backend: app is missing: give the shell line that starts it, or a target's name")
     if port and not LOWEST_PORT <= port <= 65_535:
-        raise ToolFailed(f"port {port}: {LOWEST_PORT} to 65535 is expected, or 0 for any that is free")
+        raise ToolFailed(f"port {port}: expected {LOWEST_PORT} to 65535, or 0 for any free port")
     cwd = bench.files.real(dir or ".")
     if command == "frontend":
         _refuse_secrets(bench, dir or ".")
@@ -86,15 +86,15 @@ async def _put_up(
         until = time.monotonic() + START_SECONDS
         while not (answers := await deployments.answers(port)) and time.monotonic() < until:
             if name not in _running(bench):
-                raise ToolFailed(f"the {name} ended at once:\n{_log(bench, name)}")
+                raise ToolFailed(f"the {name} ended immediately:\n{_log(bench, name)}")
             bench.progress(f"waiting for {deployed.url}")
             await asyncio.sleep(LOOK_SECONDS)
     except BaseException:
         del deployments.up[name]
         await bench.shells.kill(name)
         raise
-    more = "" if answers else f"\nIt does not answer yet; what it printed:\n{_log(bench, name)}"
-    said = f"The {name} is up at {deployed.url} until the session ends; shell {name} has its log.{more}"
+    more = "" if answers else f"\nIt does not answer yet; its output:\n{_log(bench, name)}"
+    said = f"The {name} is running at {deployed.url} until the session ends; shell {name} has its log.{more}"
     return ToolResult(said, summary=deployed.url)
 
 
@@ -102,7 +102,7 @@ def _looked_at(bench: Workbench, deployments: LocalDeployments, command: str, na
     """The log or the address of what is up on this machine."""
     known = deployments.up
     if name and name not in known:
-        up = f" Up here: {', '.join(known)}." if known else ""
+        up = f" Running here: {', '.join(known)}." if known else ""
         raise ToolFailed(f"{_no_target(name, deployments)}{up}")
     if not known:
         raise ToolFailed("nothing is deployed on this machine yet: deploy frontend or backend first")
@@ -137,7 +137,7 @@ async def _configured(
 def _no_target(name: str, deployments: LocalDeployments) -> str:
     targets = ", ".join(deployments.targets) or "none"
     hint = did_you_mean(name, deployments.targets)
-    return f"{name} is not a target.{hint} Targets: {targets}; [deploy.NAME] in the settings makes one."
+    return f"{name} is not a target.{hint} Targets: {targets}; add one with [deploy.NAME] in the settings."
 
 
 def _running(bench: Workbench) -> list[str]:
@@ -147,7 +147,7 @@ def _running(bench: Workbench) -> list[str]:
 def _log(bench: Workbench, name: str) -> str:
     text = bench.shells.log(name).replace("\r\n", "\n").strip()
     over = len(text) - LOG_CHARACTERS
-    return f"… {over} characters left out …\n{text[over:]}" if over > 0 else text or "(nothing yet)"
+    return f"… {over} characters omitted …\n{text[over:]}" if over > 0 else text or "(nothing yet)"
 
 
 def _refuse_secrets(bench: Workbench, folder: str) -> None:
@@ -159,15 +159,15 @@ def _refuse_secrets(bench: Workbench, folder: str) -> None:
             seen += 1
             if seen > MOST_LOOKED_AT:
                 raise ToolFailed(
-                    f"{folder} holds more than {MOST_LOOKED_AT} files: choose the folder of the pages alone"
+                    f"{folder} contains more than {MOST_LOOKED_AT} files: choose a folder with only the pages"
                 )
             path = posixpath.normpath(posixpath.join(at, entry.name))
             if bench.files.protection.is_secret(path):
                 raise ToolFailed(
-                    f"{path} may contain secrets, and would be served: choose the folder of the pages alone"
+                    f"{path} may contain secrets, and would be served: choose a folder with only the pages"
                 )
             if entry.name == ".git":
-                raise ToolFailed(f"{path} would be served, with every version: choose the folder of the pages alone")
+                raise ToolFailed(f"{path} would be served, with all its history: choose a folder with only the pages")
             if entry.kind == "folder" and entry.name != "node_modules":
                 folders.append(path)
 

@@ -30,7 +30,7 @@ MOST_BYTES = 30_000_000
 REDIRECTS = 3
 SERVER_ERRORS = (500, 502, 503, 504)
 MOVED = (301, 302, 307, 308)
-MAYBE = "it may have been done all the same: look before you try again"
+MAYBE = "it may have been done anyway: check before you try again"
 TRIES = 3
 SECONDARY_SECONDS = 60.0  # GitHub's word for a secondary limit that names no time
 PER_PAGE = "100"
@@ -167,7 +167,7 @@ def _json(got: Fetched, kind: type) -> Any:
         return wire_json.decode(got.body, kind)
     except msgspec.DecodeError:
         hint = "check the address in [forge] url"
-        raise ToolFailed("the forge does not answer as GitHub's REST API does", hint=hint) from None
+        raise ToolFailed("the forge does not answer like GitHub's REST API", hint=hint) from None
 
 
 def _problem(got: Fetched, method: str, known: bool) -> str:
@@ -176,14 +176,14 @@ def _problem(got: Fetched, method: str, known: bool) -> str:
     if got.cut:
         return f"the forge's answer is longer than {MOST_BYTES} bytes"
     if got.status == 401:
-        return f"{what}\nthe token is not taken: export another GH_TOKEN, or run gh auth login"
+        return f"{what}\nthe token is not accepted: export another GH_TOKEN, or run gh auth login"
     if got.status in (403, 404):
-        more = "the token may not do this, or see it" if known else MISSING
-        return f"{what}\neither it is not there, or {more}" if got.status == 404 else f"{what}\n{more}"
+        more = "the token may not do or see this" if known else MISSING
+        return f"{what}\neither it does not exist, or {more}" if got.status == 404 else f"{what}\n{more}"
     if got.status >= 500 and method != "GET":
         return f"{what}\n{MAYBE}"
     if got.status in MOVED:
-        return f"{what}\nthe repository has another name now: use that"
+        return f"{what}\nthe repository has a new name: use that"
     return what
 
 

@@ -26,5 +26,5 @@ def named_token_is_set(checkup: Checkup) -> Iterator[Finding]:
     name = checkup.settings.table("forge", ForgeSettings).token_env
     if name and not os.environ.get(name, "").strip():
         problem = f"forge.token_env names {name}, which is not set: pull requests cannot be read or made"
-        advice = f"export {name}=… with the token, or take forge.token_env out of the settings."
+        advice = f"export {name}=… with the token, or remove forge.token_env from the settings."
         yield Finding("FORGE_TOKEN_MISSING", Severity.WARNING, HealthScope.MACHINE, name, problem, advice)

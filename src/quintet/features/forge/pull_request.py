@@ -54,7 +54,7 @@ def shown(pull: Json, files: list[Any], reviews: list[Any], comments: list[Any],
     parts = [_head(pull), _cut(pull.get("body") or "(no description)", MOST_BODY), _files(files, pull)]
     talk = [*map(_review, reviews), *map(_remark, remarks), *map(_comment, comments)]
     said = [words for _, words in sorted(talk) if words]
-    parts += [f"## Said of it ({len(said)})\n\n" + "\n\n".join(said)] if said else []
+    parts += [f"## Comments ({len(said)})\n\n" + "\n\n".join(said)] if said else []
     parts.append(_patches(files))
     return "\n\n".join(filter(None, parts))
 
@@ -121,7 +121,7 @@ def _who(thing: Json) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most} characters left out)"
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most} characters omitted)"
 
 
 def checks(runs: Iterable[Any], statuses: Iterable[Any]) -> list[PullCheck]:

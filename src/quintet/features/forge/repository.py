@@ -38,14 +38,10 @@ class ForgeRepository:
         repo, number = pull
         address = wanted if repo else await self._here.remote()
         if other := elsewhere(address, self._forge.host):
-            raise UsageError(
-                f"{wanted} is on {other}, and the forge in use is {self._forge.host}: forge.url says which"
-            )
+            raise UsageError(f"{wanted} is on {other}, but the forge in use is {self._forge.host} (setting forge.url)")
         repo = repo or repo_of(address)
         if not repo:
-            raise UsageError(
-                f"{wanted}: this project has no remote to look for a pull request at; name it by its address"
-            )
+            raise UsageError(f"{wanted}: this project has no remote with pull requests; give the full address")
         try:
             return await self._pull(self._forge, repo, number)
         except UsageError:
@@ -62,7 +58,7 @@ class ForgeRepository:
             return Subject(name, found.changes, found.target, found.revision)
         files = await forge.pages(f"{path}/files", _unheard)
         if not files:
-            raise UsageError(f"pull request {name} holds no changes")
+            raise UsageError(f"pull request {name} has no changes")
         changes = tuple(ChangedFile(f["filename"], f.get("additions"), f.get("deletions")) for f in files)
         return Subject(name, changes, "", f"{AWAY}{repo}@{head}", number, repo)
 

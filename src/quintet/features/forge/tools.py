@@ -49,7 +49,7 @@ async def git_view_pr(bench: Workbench, repo: str, pull_number: int) -> ToolResu
     text = pulls.shown(pull, files, *lists)
     if "\n(not shown here: " in text:
         where = kept(bench, f"pull-{pull_number}.diff", pulls.diff(files))
-        text += f"\n(the whole diff is in {where})"
+        text += f"\n(the full diff is in {where})"
     return ToolResult(text, summary=f"#{pull_number}, {counted(len(files), 'file')}")
 
 
@@ -86,12 +86,14 @@ async def git_update_pr_description(
     forge, place = _at(bench, repo)
     path = f"{place}/pulls/{pull_number}"
     if not body.strip() and not force:
-        raise ToolFailed("body is empty: say the description, or force to take the old one away")
+        raise ToolFailed("body is empty: give the description, or force to remove the old one")
     there = (await forge.read(path, bench.progress)).get("body") or ""
     if there.strip() and there.strip() != body.strip() and not force:
-        raise ToolFailed(f"#{pull_number} has a description already; force replaces it. It says:\n\n{there[:4000]}")
+        raise ToolFailed(
+            f"#{pull_number} already has a description; force replaces it. The current one:\n\n{there[:4000]}"
+        )
     await forge.write("PATCH", path, {"body": body}, bench.progress)
-    return ToolResult(f"the description of #{pull_number} is written", summary=f"#{pull_number}")
+    return ToolResult(f"the description of #{pull_number} was written", summary=f"#{pull_number}")
 
 
 @tool(effects={Effect.FETCH}, touch=_fetches)
@@ -116,7 +118,7 @@ async def git_pr_checks(bench: Workbench, repo: str, pull_number: int, wait_unti
         waited = await forge.next_look(waited, bench.progress, f"{still} of {counted(len(found), 'check')} open")
         if waited < 0:
             break
-    note = "\n(given up waiting: forge.checks_seconds)" if waited < 0 else ""
+    note = "\n(stopped waiting: forge.checks_seconds)" if waited < 0 else ""
     says = pulls.verdict(found)
     head = f"{says} at {pull['head']['sha'][:12]}"
     return ToolResult(f"{head}\n{pulls.table(found)}{note}" if found else head, summary=says)
@@ -134,7 +136,7 @@ async def git_ci_job_logs(bench: Workbench, repo: str, job_id: int) -> ToolResul
     lines = len(text.splitlines())
     if (over := len(text) - MOST_LOG) > 0:
         where = kept(bench, f"job-{job_id}.log", text)
-        text = f"… {over} characters left out; the whole is in {where} …\n{text[over:]}"
+        text = f"… {over} characters omitted; the full log is in {where} …\n{text[over:]}"
     return ToolResult(text.rstrip("\n") or "the log is empty", summary=counted(lines, "line"))
 
 
@@ -164,7 +166,7 @@ async def git_comment_on_pr(
     forge, place = _at(bench, repo)
     base = f"{place}/pulls/{pull_number}"
     if not body.strip():
-        raise ToolFailed("body is empty: say the comment")
+        raise ToolFailed("body is empty: give the comment")
     if in_reply_to:
         where, wanted = f"{base}/comments/{in_reply_to}/replies", {"body": body}
     elif path:
@@ -208,9 +210,9 @@ def _at(bench: Workbench, repo: str) -> tuple[GitHub, str]:
     """The forge, and where on it a repository is."""
     forge, found = _forge(bench), pulls.repo_of(repo)
     if other := pulls.elsewhere(repo, forge.host):
-        raise ToolFailed(f"{repo} is on {other}, and the forge in use is {forge.host}: forge.url says which")
+        raise ToolFailed(f"{repo} is on {other}, but the forge in use is {forge.host} (setting forge.url)")
     if not found:
-        raise ToolFailed(f'repo = "{repo}": owner/name is expected')
+        raise ToolFailed(f'repo = "{repo}": expected owner/name')
     return forge, f"repos/{quote(found)}"
 
 

@@ -4,7 +4,7 @@ from quintet.features.feature import Feature, FeatureCheck
 
 FEATURE = Feature(
     name="library",
-    about="documents to look things up in",
+    about="documents to search",
     package=__name__,
     settings={"library": "settings:LibrarySettings"},
     tools=("tools:librarian", "tools:librarian_search"),

@@ -76,7 +76,7 @@ def library_search(arguments: Namespace) -> int:
     if arguments.json:
         say_json(found)
     elif not found.passages:
-        say([f"no page has {query}"] if not found.note else [])
+        say([f"no page contains {query}"] if not found.note else [])
     else:
         _print(found, Painter(stdout(), config.load(locate(arguments.directory)).settings.display.color))
     return 0
@@ -185,7 +185,7 @@ def library_add(arguments: Namespace) -> int:
         complain(problem)
     if not paths:
         raise UsageError(
-            f"{' '.join(arguments.paths)}: no document there", hint=f"Known formats: {', '.join(FORMATS)}."
+            f"{' '.join(arguments.paths)}: no document found", hint=f"Known formats: {', '.join(FORMATS)}."
         )
     bar = Bar(len(paths), sys.stderr.isatty())
     store = LibraryStore(places.library)
@@ -238,7 +238,7 @@ def _embedded(places: Places, bar: Bar) -> str:
     try:
         asyncio.run(_closing(places, run))
     except QuintetError as error:
-        return f"the new pages are found by words alone, until `quintet library add` is run again: {error}"
+        return f"the new pages are found only by words, until you run `quintet library add` again: {error}"
     finally:
         bar.clear()
     return ""
@@ -301,43 +301,46 @@ def _short(text: str, most: int = TITLE) -> str:
 
 
 def _paths(parser: ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, or folders: then every document below them")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, or folders with documents")
 
 
 def _search_words(parser: ArgumentParser) -> None:
-    parser.add_argument("query", nargs="+", help='words; "two words" are a phrase, wor* is the beginning of a word')
-    parser.add_argument("--limit", type=int, default=10, metavar="N", help="so many at most; 10")
+    parser.add_argument("query", nargs="+", help='words; "two words" is a phrase, wor* matches the start of a word')
+    parser.add_argument("--limit", type=int, default=10, metavar="N", help="maximum number of results (default: 10)")
     parser.add_argument("--type", default="", metavar="FORMAT", help="only pdf, epub, markdown, html or text")
 
 
 def _show_words(parser: ArgumentParser) -> None:
-    parser.add_argument("document", metavar="DOC", help="its id, or words of its title or path that no other has")
+    parser.add_argument("document", metavar="DOC", help="its id, or words that only its title or path has")
     parser.add_argument("--page", type=int, default=None, metavar="N", help="this page's text")
 
 
 def _document_names(parser: ArgumentParser) -> None:
-    parser.add_argument("documents", nargs="+", metavar="DOC", help="its id, or words that no other has")
+    parser.add_argument("documents", nargs="+", metavar="DOC", help="its id, or words that only it has")
 
 
 LIBRARY = actions(
     "library",
     {
-        "list": lookup("library list", "The documents of this project's library.", library_list),
+        "list": lookup("library list", "List the documents of this project's library.", library_list),
         "add": lookup(
             "library add",
-            "Put documents in: PDF, EPUB, Markdown, HTML, text; exit code 1 if one of them cannot be read.",
+            "Add documents: PDF, EPUB, Markdown, HTML, text; exit code 1 if one of them cannot be read.",
             library_add,
             _paths,
         ),
-        "search": lookup("library search", "The pages that fit, the best first.", library_search, _search_words),
-        "show": lookup("library show", "A document, or the text of one of its pages.", library_show, _show_words),
+        "search": lookup("library search", "Show the pages that match, the best first.", library_search, _search_words),
+        "show": lookup("library show", "Show a document, or the text of one of its pages.", library_show, _show_words),
         "remove": lookup(
-            "library remove", "Take documents out; the files stay where they are.", library_remove, _document_names
+            "library remove", "Remove documents from the library; their files stay.", library_remove, _document_names
         ),
         "activate": lookup("library activate", "Search these documents again.", library_activate, _document_names),
         "deactivate": lookup(
-            "library deactivate", "Keep documents, and leave them out of searches.", library_deactivate, _document_names
+            "library deactivate",
+            "Exclude documents from searches, without removing them.",
+            library_deactivate,
+            _document_names,
         ),
-        "status": lookup("library status", "How much is in it, and by what it is searched.", library_status),
+        "status": lookup("library status", "Show how much is in the library, and how it is searched.", library_status),
     },
 )

@@ -26,7 +26,7 @@ class Epub:
         try:
             self._zip = zipfile.ZipFile(path)
             if self._locked():
-                raise DocumentUnreadable(f"{path}: encrypted; its publisher's reader alone can open it")
+                raise DocumentUnreadable(f"{path}: encrypted; only its publisher's reader can open it")
             container = ElementTree.fromstring(self._read("META-INF/container.xml"))
             opf = next(e.attrib["full-path"] for e in container.iter() if _name(e) == "rootfile")
             package = ElementTree.fromstring(self._read(opf))
@@ -35,7 +35,7 @@ class Epub:
             raise
         except (*_BROKEN, StopIteration) as error:
             self.close()
-            raise DocumentUnreadable(f"{path}: an EPUB that cannot be read ({error or 'it is not whole'})") from None
+            raise DocumentUnreadable(f"{path}: an EPUB that cannot be read ({error or 'it is incomplete'})") from None
         self.title = next((e.text.strip() for e in package.iter() if _name(e) == "title" and e.text), "")
         folder = posixpath.dirname(opf)
         items = {e.get("id"): e for e in package.iter() if _name(e) == "item"}

@@ -83,7 +83,8 @@ def _textless(path: str, document: Document) -> str:
     if document.blank == document.pages:
         if document.format == "pdf":
             return (
-                f"{path}: scanned: none of its {document.pages} pages has text; make it readable first (ocrmypdf does)"
+                f"{path}: scanned: none of its {document.pages} pages has text; make it searchable first, for "
+                "example with ocrmypdf"
             )
         return f"{path}: it has no text"
     return f"{path}: {document.blank} of its {document.pages} pages have no text (scanned, pictures, or broken)"

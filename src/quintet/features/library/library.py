@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CANDIDATES = 50  # of each ranking, where two are made one
 RESCORED = 200  # pages near by their signs that are compared by their numbers
-EMPTY = "the library is empty; `quintet library add PATH…` fills it"
+EMPTY = "the library is empty; add documents with `quintet library add PATH…`"
 
 
 class LocalLibrary:
@@ -65,7 +65,7 @@ class LocalLibrary:
             wanted = (await embedder.embed([self._clean(query)]))[0]
         except (ModelError, SettingsError) as error:
             found = await self._do(lambda store: _by_words(store, query, limit, format))
-            return FoundPassages(found, note=f"by words alone: {error.message}")
+            return FoundPassages(found, note=f"only by words: {error.message}")
         model = embedder.model
         found = await self._do(lambda store: _by_both(store, query, wanted, model, limit, format))
         return FoundPassages(found, "words and meaning")

@@ -59,7 +59,7 @@ def documents_under(
     for path in paths:
         top = os.path.realpath(path)
         if root and inside(os.path.abspath(path), root) is not None and inside(top, root) is None:
-            left_out(f"{path}: a link that leads out of the project, left out; name the file itself")
+            left_out(f"{path}: a link that leads out of the project, ignored; name the file itself")
             continue
         if not os.path.isdir(path):
             yield path
@@ -70,7 +70,7 @@ def documents_under(
                 whole = os.path.join(folder, name)
                 known = os.path.splitext(name)[1].lower() in SUFFIXES and not name.startswith(".")
                 if known and os.path.islink(whole) and inside(os.path.realpath(whole), top) is None:
-                    left_out(f"{whole}: a link that leads out of {path}, left out")
+                    left_out(f"{whole}: a link that leads out of {path}, ignored")
                 elif known and os.path.isfile(whole) and not protection.is_secret(whole):
                     yield whole
 
@@ -127,7 +127,7 @@ def _text(path: str) -> str:
     with open(path, "rb") as file:
         data = file.read()
     if b"\0" in data[:8192] and data[:2] not in (b"\xff\xfe", b"\xfe\xff"):
-        raise DocumentUnreadable(f"{path}: no text, and neither a PDF nor an EPUB")
+        raise DocumentUnreadable(f"{path}: not text, and neither a PDF nor an EPUB")
     return decoded(data).replace("\r\n", "\n").replace("\0", "")
 
 

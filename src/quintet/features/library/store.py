@@ -56,7 +56,7 @@ class LibraryStore:
         version = int(self._connection.pragma("user_version"))
         if version > VERSION:
             self._connection.close()
-            raise StoreNewer(f"{self.path}: version {version}, this Quintet knows {VERSION}; it was left untouched")
+            raise StoreNewer(f"{self.path}: version {version}, this Quintet knows {VERSION}; it was not changed")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         if version == 0:
@@ -85,7 +85,7 @@ class LibraryStore:
         if found is None:
             close = did_you_mean(wanted, [document.title for document in documents])
             raise NotFound(
-                f'there is no one document "{wanted}".{close}',
+                f'"{wanted}" does not match exactly one document.{close}',
                 hint="`quintet library list` shows them, with their ids.",
             )
         return found
@@ -238,7 +238,7 @@ def store_is_whole(checkup: Checkup) -> Iterator[Finding]:
         advice = "rebuild it from the pages"
         yield Finding("LIBRARY_INDEX", Severity.WARNING, HealthScope.STATE, "library.db", problem, advice, True)
     elif damage:
-        advice = f"Put {path} aside, then add the documents again: quintet library add PATH…"
+        advice = f"Move {path} away, then add the documents again: quintet library add PATH…"
         yield Finding(
             "LIBRARY_DAMAGED", Severity.WARNING, HealthScope.STATE, "library.db", f"{path}: {damage[0]}", advice
         )

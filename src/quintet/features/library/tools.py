@@ -24,8 +24,8 @@ MOST_FOUND = 50
 MOST_LISTED = 200
 PAGE_CHARACTERS = 20_000
 EXCERPT_CHARACTERS = 1200  # of a page, where a question is answered
-NOTHING = "No page of the library fits."
-FILL = "`quintet library add PATH…` puts documents in."
+NOTHING = "No page of the library matches."
+FILL = "`quintet library add PATH…` adds documents."
 
 
 def _reads(arguments: dict[str, Any]) -> Touch:
@@ -58,7 +58,7 @@ async def librarian(
     if action == "list":
         documents = await library.documents()
         shown = [_listed(document) for document in documents[:MOST_LISTED]]
-        left = f", {len(documents) - MOST_LISTED} of them left out here" if len(documents) > MOST_LISTED else ""
+        left = f", {len(documents) - MOST_LISTED} of them not shown" if len(documents) > MOST_LISTED else ""
         answer = f"{counted(len(documents), 'document')}{left}." if documents else f"The library is empty. {FILL}"
         return _json(answer, documents=shown, actions=["listed the documents"])
     if action == "status":
@@ -94,9 +94,9 @@ def _library(bench: Workbench) -> LocalLibrary:
 
 async def _searched(library: LocalLibrary, query: str, limit: int, format: str = "") -> FoundPassages:
     if not query.strip():
-        raise ToolFailed("librarian: a query is expected: the words to look for")
+        raise ToolFailed("librarian: expected a query: the words to search for")
     if not 1 <= limit <= MOST_FOUND:
-        raise ToolFailed(f"{limit} pages: 1 to {MOST_FOUND} can be had")
+        raise ToolFailed(f"{limit} pages: expected 1 to {MOST_FOUND}")
     return await _of(library.search(query, limit, format))
 
 
@@ -121,19 +121,19 @@ async def _answered(bench: Workbench, library: LocalLibrary, question: str, foun
     if not passages:
         return _told(_summary(found), found, actions)
     if bench.advisers is None or not bench.advisers.ready("smart"):
-        answer = "No language model is configured: these are the passages that fit best, as they stand."
+        answer = "No language model is configured: these are the passages that match best."
         return _told(answer, found, actions)
     shown = "\n\n".join(f"[{one.document}, p. {one.page}] {one.title}\n{one.text}" for one in passages)
     try:
         told = f"Question: {question}\n\nPassages:\n\n{shown}"
         advice = await bench.advisers.ask("library", "smart", told, tell=bench.progress)
     except ToolFailed as error:
-        answer = f"No model answered ({error.message}): these are the passages that fit best, as they stand."
+        answer = f"No model answered ({error.message}): these are the passages that match best."
         return _told(answer, found, actions)
     cited, invented = checked_citations(advice.text, [(one.document, one.page) for one in passages])
-    answer = advice.text or "(the model said nothing; the passages are below)"
+    answer = advice.text or "(the model answered nothing; the passages are below)"
     if invented:
-        answer += f"\n(It also cites {', '.join(invented)}, which it was not given: do not rely on that.)"
+        answer += f"\n(It also cites {', '.join(invented)}, which was not among the passages: do not rely on it.)"
     elif not cited and advice.text:
         answer += "\n(It cites no passage.)"
     actions.append(f"asked {advice.consulted.model} with {counted(len(passages), 'passage')}")
@@ -145,7 +145,7 @@ async def _content(library: LocalLibrary, document: str, page: int) -> ToolResul
     found = await _of(library.page(document, page))
     text = found.text or "(this page has no text: it is scanned, or a picture)"
     cut = len(text) - PAGE_CHARACTERS
-    more = f" Its last {cut} characters are left out." if cut > 0 else ""
+    more = f" Its last {cut} characters are omitted." if cut > 0 else ""
     passage = Passage(found.document, found.title, found.page, text[:PAGE_CHARACTERS], 1.0)
     answer = f"Page {found.page} of {found.pages} of {found.title}.{more}"
     return _told(answer, FoundPassages((passage,)), [f"read page {found.page} of document {found.document}"])

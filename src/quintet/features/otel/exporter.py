@@ -52,7 +52,7 @@ class OtelExporter:
             for span in self._spans.apply(recorded):
                 self._record(span)
         except Exception as error:
-            self._say(f"a span could not be made: {error}")
+            self._say(f"a span could not be created: {error}")
 
     def _record(self, span: Span) -> None:
         made = self._begun.pop(span.key, None)

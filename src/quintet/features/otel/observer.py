@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from quintet.app.services import Checkup
 
 MISSING = (
-    "observability.otel is on, but the extra that brings OpenTelemetry is not installed, so no spans are sent: "
-    "pip install 'quintet[otel]'"
+    "observability.otel is on, but OpenTelemetry is not installed, so no spans are sent: pip install 'quintet[otel]'"
 )
 
 

@@ -34,7 +34,7 @@ def _html(html: str, url: str) -> dict[str, Any]:
     try:
         import trafilatura
     except ImportError:
-        return {"title": title, "text": text, "note": "the whole page: without trafilatura its main text is not found"}
+        return {"title": title, "text": text, "note": "the whole page: trafilatura is needed to find its main text"}
     main_text = trafilatura.extract(
         html, url=url, output_format="markdown", include_tables=True, include_comments=False, favor_recall=True
     )
@@ -53,7 +53,7 @@ def _pdf(body: bytes) -> dict[str, Any]:
     if not text:
         return {"problem": "a PDF without text: its pages are images"}
     more = pdf.count - MOST_PAGES
-    return {"title": pdf.title, "text": text, "note": f"{more} more pages are not read" if more > 0 else ""}
+    return {"title": pdf.title, "text": text, "note": f"{more} more pages were not read" if more > 0 else ""}
 
 
 if __name__ == "__main__":

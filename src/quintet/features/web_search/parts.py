@@ -37,7 +37,7 @@ def _missing(web: WebSettings) -> str:
 def chosen_engine_is_set_up(checkup: Checkup) -> Iterator[Finding]:
     """For the doctor: an engine that the settings name can be asked."""
     if checkup.settings.web.search != "auto" and (missing := _missing(checkup.settings.web)):
-        problem = f'web.search is "{missing.partition(":")[0]}", which cannot be asked'
+        problem = f'web.search is "{missing.partition(":")[0]}", which cannot be used'
         yield Finding(
             "WEB_SEARCH_UNUSABLE", Severity.WARNING, HealthScope.MACHINE, checkup.settings.web.search, problem, missing
         )

@@ -72,7 +72,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
     async def ddgs(sought: Sought) -> list[WebResult]:
         if find_spec("ddgs") is None:
             raise ToolFailed(
-                "nothing here searches the web: no key is set, and ddgs is not installed",
+                "no web search is available: no key is set, and ddgs is not installed",
                 hint=install_line("ddgs>=9"),
             )
         request = {
@@ -84,7 +84,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
         try:
             answer = await run_apart(CHILD, request, b"", settings.seconds, online=True)
         except ToolFailed as error:
-            hint = "try again, or set up another: BRAVE_API_KEY, EXA_API_KEY or [web] searxng_url"
+            hint = "try again, or set up another search: BRAVE_API_KEY, EXA_API_KEY or [web] searxng_url"
             raise ToolFailed(f"the search failed: {error.message}", hint=hint) from None
         return [_found(row, "text") for row in answer["results"]]
 
@@ -138,7 +138,7 @@ def _answer(who: str, got: Fetched) -> dict[str, Any]:
     if got.status in (401, 403):
         raise ToolFailed(f"{who} refuses the key ({got.status})", hint="check the key in your environment")
     if got.status == 429:
-        raise ToolFailed(f"{who} asks us to slow down (429)", hint="wait a while, or set web.search to another")
+        raise ToolFailed(f"{who} limits the rate of requests (429)", hint="wait a moment, or set web.search to another")
     if got.status != 200:
         raise ToolFailed(f"{who} answers {got.status}: {got.body[:200].decode('utf-8', 'replace').strip()}")
     try:
@@ -146,7 +146,7 @@ def _answer(who: str, got: Fetched) -> dict[str, Any]:
     except msgspec.DecodeError:
         answer = None
     if not isinstance(answer, dict):
-        raise ToolFailed(f"{who} does not answer in JSON", hint="check the address in [web]")
+        raise ToolFailed(f"{who} does not answer with JSON", hint="check the address in [web]")
     return answer
 
 

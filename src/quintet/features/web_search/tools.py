@@ -46,10 +46,10 @@ async def web_search(
     :start_published_date: nothing older than this day, YYYY-MM-DD
     """
     if not query.strip():
-        raise ToolFailed("query is empty: words to look for are expected")
+        raise ToolFailed("query is empty: expected words to search for")
     since = start_published_date[:10]
     if since and not _is_day(since):
-        raise ToolFailed(f'start_published_date = "{start_published_date}": a day is expected, YYYY-MM-DD')
+        raise ToolFailed(f'start_published_date = "{start_published_date}": expected a day, YYYY-MM-DD')
     count = min(max(num_results, 1), MOST_RESULTS)
     found, by = await _web(bench).search(Sought(query, count, include_domains, exclude_domains, since))
     if not found:
@@ -89,7 +89,7 @@ async def web_get_contents(bench: Workbench, urls: tuple[str, ...]) -> ToolResul
     """
     wanted = list(_wanted(urls))
     if not wanted or len(wanted) > MOST_PAGES:
-        raise ToolFailed(f"1 to {MOST_PAGES} addresses are expected, not {len(wanted)}")
+        raise ToolFailed(f"expected 1 to {MOST_PAGES} addresses, not {len(wanted)}")
     pages = await _web(bench).pages(wanted, bench.progress)
     room = MOST_CHARACTERS // len(wanted)
     said = [_page(bench, page, room) if isinstance(page, Page) else page for page in pages]
@@ -102,9 +102,9 @@ def _page(bench: Workbench, page: Page, room: int) -> str:
     note = page.note
     if (over := len(page.text) - room) > 0:
         where = kept(bench, f"page-{hashlib.sha256(page.url.encode()).hexdigest()[:16]}.txt", page.text)
-        note = "; ".join(filter(None, (note, f"{over} characters left out; Read the whole in {where}")))
+        note = "; ".join(filter(None, (note, f"{over} characters omitted; Read the full page in {where}")))
     head = f"# {page.title}\n{page.url}" if page.title else page.url
-    body = (page.text[:room].strip() + "…" * (over > 0)) or "(the page holds no text)"
+    body = (page.text[:room].strip() + "…" * (over > 0)) or "(the page contains no text)"
     return "\n\n".join(filter(None, (head, body, f"({note})" if note else "")))
 
 

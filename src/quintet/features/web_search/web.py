@@ -72,7 +72,7 @@ class OpenWeb:
             return await self._made(got, "html", _decoded(got).encode("utf-8", "replace"), cut)
         if _TEXTS.fullmatch(got.kind) or (not got.kind and b"\0" not in got.body[:2000]):
             return Page(got.url, "", _decoded(got), cut)
-        raise ToolFailed(f"{got.url}: {got.kind or 'of no kind that is said'}, {len(got.body)} bytes: not a text")
+        raise ToolFailed(f"{got.url}: {got.kind or 'of unknown kind'}, {len(got.body)} bytes: not text")
 
     async def _made(self, got: Fetched, kind: str, body: bytes, cut: str) -> Page:
         try:
