@@ -74,11 +74,23 @@ ODD = {
     r"deeds?|tape|levers?": "journal, dials",
     r"why asked": "Reason",
     r"fault of the tool": "internal error",
+    r"nobody is attached": "nobody can approve",
+    r"(takes?|taken) (it |this |one |that )?back|brings? (it |nothing )?back": "undo, restore, revoke",
+    r"(is|are) gone": "no longer exists, has ended, was removed",
+    r"as (it|they) (is|was|are|were)": "unchanged, default",
+    r"broke off|cut short": "incomplete, stopped",
+    r"by hand|unforeseen|afresh|put away|puts? aside": "yourself, unexpected, again, archive",
+    r"would ask here|asks here": "needs approval",
+    r"under way": "running, in progress",
+    r"whose|beyond|hinders?": "that has, outside, what is wrong",
+    r"is the most|are the most": "the limit is",
+    r"it said last|what became of": "its last output, the outcome",
 }
 ALLOWED = {
     "domain/shell/programs.py": "names of programs: wall",
     "engine/cycle/cycle.py: goes on": "a reason in journals, which replay to the letter",
     "features/forge/pull_request.py": "as the forge's own page says it: ada wants to merge",
+    "domain/journal/reasons.py: ; nobody is attached": "the end of a reason in the journals of earlier versions",
     "domain/permission/question.py: why asked": "a label that the journal of earlier versions has",
 }
 

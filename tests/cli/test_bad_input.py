@@ -280,8 +280,8 @@ def test_a_key_that_is_not_set_is_named_before_anything_is_sent(quintet: Program
 
 CUT = stuck_after("Half an ans")
 FAILURES = {
-    "hangs": (Reply(text="late", only=0, then="hang"), "LLM_TIMEOUT", "silent for 0.3 s"),
-    "hangs in the middle": (CUT, "LLM_TIMEOUT", "silent for 0.3 s"),
+    "hangs": (Reply(text="late", only=0, then="hang"), "LLM_TIMEOUT", "sent nothing for 0.3 s"),
+    "hangs in the middle": (CUT, "LLM_TIMEOUT", "sent nothing for 0.3 s"),
     "cuts the stream": (Reply(text="Half an ans", only=CUT.only, then="close"), "LLM_BAD_RESPONSE", "is incomplete"),
     "hangs up": (Reply(only=0, then="close"), "LLM_HTTP_ERROR", "closed the connection"),
     "is no HTTP server": (Reply(raw="SSH-2.0-OpenSSH_9.6\r\n", then="close"), "LLM_BAD_RESPONSE", "HTTP"),

@@ -184,7 +184,7 @@ def test_drift_malformed_pages_and_knots_are_found_and_the_first_are_mended(quin
     assert "`quintet doctor fix` can fix 2 of 5" in said
     fixed = quintet.run("doctor", "fix")
     assert fixed.code == 1, "what only a person can mend is still wrong"
-    assert fixed.out.startswith("took up new.md as task new, todo\nwrote t1.md again\n\n")
+    assert fixed.out.startswith("added new.md as task new, todo\nwrote t1.md again\n\n")
     assert set(findings(quintet)) == {"TASK_UNKNOWN", "TASK_CYCLE", "TASK_MALFORMED"}
 
 

@@ -57,7 +57,7 @@ def test_a_secret_is_set_listed_and_removed_and_its_value_never_shown(quintet: P
     called = quintet.run("tools", "call", "list_secrets").clean(0)
     assert f"DEPLOY_TOKEN  from {kept}  exposed to no command" in called.out
     assert all(VALUE not in text for text in (listed.out, called.out, done.out))
-    assert "DEPLOY_TOKEN is gone" in quintet.run("secrets", "remove", "DEPLOY_TOKEN").clean(0).out
+    assert "DEPLOY_TOKEN was removed" in quintet.run("secrets", "remove", "DEPLOY_TOKEN").clean(0).out
     assert "no secrets found" in quintet.run("secrets", "list").clean(0).out
 
 

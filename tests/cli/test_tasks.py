@@ -106,7 +106,7 @@ def test_the_slash_commands_say_the_same_and_a_move_is_in_the_journal(repo: Path
         assert (await driver.command("/tasks todo")).text == TABLE.rstrip("\n")
         assert (await driver.command("/tasks paused")).text == "no task is paused"
         assert (await driver.command("/queue")).text.splitlines() == [
-            "no milestone  0 of 2 over",
+            "no milestone  0 of 2 finished",
             "NEXT  STATUS  ID        TITLE",
             "   1  todo    task-001  Do task-001",
             "      todo    task-002  waits for task-001",

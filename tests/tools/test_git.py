@@ -146,7 +146,7 @@ def test_a_reset_does_not_throw_away_what_is_under_way(
     subprocess.run(["git", *words], cwd=tools.root, capture_output=True, check=False)
     before = subprocess.run(["git", "status"], cwd=tools.root, capture_output=True, check=True).stdout
     said = tools.fails("git_reset")
-    assert f"a {words[0]} is under way" in said
+    assert f"a {words[0]} is in progress" in said
     assert ends in said
     assert (tools.root / ".git" / mark).exists()
     assert subprocess.run(["git", "status"], cwd=tools.root, capture_output=True, check=True).stdout == before

@@ -97,7 +97,7 @@ def test_an_answer_that_is_long_cut_or_refused_is_said_to_be(repo: Path) -> None
     ]
     tools = Caller(repo, model=ScriptedModel(replies))
     said = [tools.ok("ask_smart_friend", question="?") for _ in replies]
-    assert said[0].endswith("… 10000 characters left out …")
+    assert said[0].endswith("… 10000 characters omitted …")
     assert said[1:] == [
         "half\n(the answer was truncated at its length limit)",
         "no\n(it declined to continue)",

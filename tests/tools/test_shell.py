@@ -67,8 +67,8 @@ def test_long_output_keeps_its_beginning_and_its_end(tools: Caller) -> None:
     assert len(said) < 31_000
     assert said.startswith("first\nxxx")
     assert said.endswith("xxx\nlast\nexit 0")
-    assert "bytes left out; the full output is in " in said
-    kept = Path(said.partition("the whole is in ")[2].partition(" …")[0])
+    assert "bytes omitted; the full output is in " in said
+    kept = Path(said.partition("the full output is in ")[2].partition(" …")[0])
     assert kept.read_bytes() == b"first\n" + b"x" * 1_000_000 + b"\nlast\n"
     assert "1000000" not in tools.ok("Read", file_path=str(kept), limit=1)
 

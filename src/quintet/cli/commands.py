@@ -20,9 +20,9 @@ commands:
   quintet -p "…"              one headless turn, the answer on stdout (- or nothing: read stdin)
   quintet headless "…"        the same, by its long name
   quintet flow "…"|FILE       plan, execute and verify (also: headless autonomous "…")
-  quintet FILE                a session that begins with planning what the file says
+  quintet FILE                a session that starts with a plan for what the file says
   quintet tour                1-minute tour on a small repository
-  quintet status              where this project stands: its live session, limits, tasks, health
+  quintet status              status of this project: its live session, limits, tasks, health
   quintet sessions list | show ID [--events] | fork ID | purge ID
   quintet rewind [ID] [N] [files|conversation|both]   rewind to before a turn
   quintet models list | use PRESET [MODEL] | add | remove NAME | test [NAME]   connect a model
@@ -35,7 +35,7 @@ commands:
   quintet rules list | show ID | add | revoke ID   what you allow without approval, or never
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would get, part by part
-  quintet tasks [list | show ID | add FILE… | move ID STATUS]   what is under way and to be done
+  quintet tasks [list | show ID | add FILE… | move ID STATUS]   what is running, and the tasks
   quintet secrets list | set NAME | remove NAME   what is hidden from models and exposed to commands
   quintet doctor [fix]        what is wrong here; fix what can be fixed
   quintet aside [move|keep|back PATH]  files that were moved out of the project
@@ -47,7 +47,7 @@ commands:
   quintet settings            every setting, and where it came from
   quintet plugins             features that were installed beside it
   quintet completion bash|zsh|fish         completion for your shell
-  quintet trust               let this folder's own settings loosen things, and load its own tools
+  quintet trust               allow this folder's own settings to loosen things, and load its tools
 """
 EXIT_CODES = """
 exit codes: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 a limit or a loop, 130 interrupted

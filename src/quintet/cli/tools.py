@@ -228,7 +228,7 @@ def _permit_file(arguments: Namespace, dials: AxesChange) -> int:
         return 0
     rows = [
         (
-            f"{answer['decision']}{' if saved' if 'otherwise' in answer else ''}",
+            f"{answer['decision']}{' if kept' if 'otherwise' in answer else ''}",
             answer["line"],
             " ".join(answer["effects"]),
             answer["reason"],

@@ -30,8 +30,8 @@ STEPS: tuple[tuple[str, str, str], ...] = (
         "waiting",
     ),
     (
-        "Accept it: the dials turn because you say so, and that is logged. A task whose own command does not show it\n"
-        "done goes back with what was found: the first says what is not so yet, and passes once the second is done.",
+        "Accept it: you change the dials, and the journal records it. A task that fails its verification command is\n"
+        "tried again: the first task fails at first, and passes after the second is done.",
         "/accept --autonomous --permission-profile trusted",
         "done",
     ),

@@ -188,11 +188,11 @@ async def _refuse_under_way(bench: Workbench, repo_path: str) -> None:
     for path, (what, command) in zip(paths, _UNDER_WAY.values(), strict=False):
         if os.path.lexists(os.path.join(folder, path)):
             raise ToolFailed(
-                f"a {what} is under way, and git reset would throw it away; nothing was changed",
+                f"a {what} is in progress, and git reset would discard it; nothing was changed",
                 hint=(
-                    "To unstage one file: git restore --staged FILE. To finish: resolve what conflicts, git_add, then "
-                    f"{'git_commit' if command == 'merge' else f'git {command} --continue'}. "
-                    f"To give it up, the user can: git {command} --abort"
+                    "To unstage one file: git restore --staged FILE. To finish: resolve the conflicts, git_add, "
+                    f"then {'git_commit' if command == 'merge' else f'git {command} --continue'}. To cancel it, "
+                    f"the user can run: git {command} --abort"
                 ),
             )
 

@@ -287,7 +287,7 @@ def test_a_server_that_never_takes_the_connection(monkeypatch: pytest.MonkeyPatc
 def test_silence_is_a_timeout(only: int) -> None:
     async def go() -> None:
         async with ModelServer([Reply(text=["x"], only=only, then="hang")]) as server:
-            with pytest.raises(ModelTimeout, match=r"silent for 0\.05 s") as caught:
+            with pytest.raises(ModelTimeout, match=r"sent nothing for 0\.05 s") as caught:
                 await post_once(server.base_url, idle=0.05)
             assert "models.local.timeout" in str(caught.value)
             await asyncio.wait_for(server.all_closed(), 60)

@@ -134,7 +134,7 @@ def test_much_output_is_bounded_in_what_is_kept_and_in_what_is_shown(tools: Call
         await shells.ended("head -c 3000000 /dev/zero | tr '\\0' x; echo; echo the end")
         shown = (await shells.call("bash_output", bash_id="1")).content
         assert len(shown) < 31_000 and shown.endswith("the end\n(exit 0)")
-        whole = Path(shown.partition("the whole is in ")[2].partition(" …")[0])
+        whole = Path(shown.partition("the full output is in ")[2].partition(" …")[0])
         assert whole.stat().st_size > 3_000_000
 
     during(tools, script)

@@ -16,7 +16,7 @@ def test_the_file_that_keeps_the_whole_is_bounded_and_says_where_it_ends(tmp_pat
     assert whole.stat().st_size == WHOLE_BYTES
     text = output.text()
     assert text.endswith("the end") and len(text) < 31_000
-    assert f"the whole is in {whole}, its first {WHOLE_BYTES} bytes" in text
+    assert f"the full output is in {whole}, its first {WHOLE_BYTES} bytes" in text
 
 
 def test_of_much_at_once_the_end_is_shown() -> None:

@@ -198,7 +198,7 @@ def test_it_is_in_swe_unless_it_says_otherwise_and_request_tools_finds_it(truste
     own(trusted, ROWS.replace(', toolset="data"', ""))
     model = ScriptedModel([[call("request_tools", tool_names=["count csv rows"])], "ok"])
     driver = run(trusted, model, settings={"tools.presentation": "search"})
-    assert told(model, 1).startswith("count_rows it is.")
+    assert told(model, 1).startswith("count_rows matches.")
     assert [event.toolset for event in driver.of(p.MenuMoved)] == ["swe"]
     assert "count_rows" in shown(model, 1)
 

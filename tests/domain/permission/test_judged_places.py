@@ -28,13 +28,13 @@ def places(
 @pytest.mark.parametrize(
     ("entry", "why"),
     [
-        ("cache", "an absolute path is expected"),
-        ("~other/cache", "an absolute path is expected"),
+        ("cache", "expected an absolute path"),
+        ("~other/cache", "expected an absolute path"),
         ("~/", "your whole home folder"),
         ("/home", "your whole home folder"),
         ("/", "your whole home folder"),
-        ("~/work", "the project is in it"),
-        ("~/work/project/sub", "it is in the project"),
+        ("~/work", "it contains the project"),
+        ("~/work/project/sub", "is in the project"),
         ("/proc/1", "belongs to the system"),
         ("/run/user/1000", "belongs to the system"),
         ("/var/run/docker.sock", "belongs to the system"),

@@ -74,4 +74,4 @@ def test_a_subcommand_behind_any_number_of_flags_is_known_to_rules() -> None:
 def test_a_fault_in_the_judge_is_no_way_past_it() -> None:
     broken = Script((ShellCommand((Word(None),)),))  # type: ignore[arg-type]
     touch = judge(broken)
-    assert touch.effects == {Effect.DESTROY} and "a fault of Quintet's own" in touch.why
+    assert touch.effects == {Effect.DESTROY} and "an internal error of Quintet" in touch.why

@@ -368,8 +368,8 @@ def test_each_drift_is_found_and_has_one_fix(repo: Path) -> None:
         ]
         assert sorted(await keeper.mend(looked.drifts)) == [
             "moved done/t2.md to t2.md",
-            "took up done/old.md as task old, verifying",
-            "took up new.md as task new, todo",
+            "added done/old.md as task old, verifying",
+            "added new.md as task new, todo",
             "wrote t1.md again",
             "wrote the id t3 into t3.md again",
         ]

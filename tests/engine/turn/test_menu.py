@@ -43,7 +43,7 @@ def test_request_tools_finds_a_tool_and_goes_to_it_from_anywhere(repo: Path) -> 
     drive(repo, script, model, settings={"tools.presentation": "search"})
     assert shown(model, 0) == [*META_TOOLS, "request_tools"]
     assert "git_diff" in shown(model, 1)
-    assert model.requests[1].messages[-1].text.startswith("git_diff it is.")
+    assert model.requests[1].messages[-1].text.startswith("git_diff matches.")
     assert model.requests[2].messages[-1].text.startswith("no tool matches brew coffee.")
 
 
@@ -59,7 +59,7 @@ def test_s0_request_tools_is_called_from_any_place_and_moves_for_no_unknown_name
     driver = drive(repo, script, model, settings=MENU)
     told = [request.messages[-1].text for request in model.requests[1 + bool(place) :]]
     assert told[0].startswith("there is no tool does_not_exist.")
-    assert told[1].startswith("Read it is.")
+    assert told[1].startswith("Read matches.")
     assert [event.toolset for event in driver.of(p.MenuMoved)] == [*([place] if place else []), "swe"]
     assert "request_tools" not in shown(model, 0), "S0 counts what is shown at ROOT"
 

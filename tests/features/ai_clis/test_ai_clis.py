@@ -132,7 +132,7 @@ def test_an_exit_code_after_success_is_a_crash(executing: Executing) -> None:
 def test_what_is_no_stream_of_events_is_ended_as_garbage(executing: Executing) -> None:
     _, ended = executing("gemini", "garbage")
     assert ended.failure is ExecutorFailure.GARBAGE
-    assert "no events" in ended.reason
+    assert "not events" in ended.reason
 
 
 def test_one_that_stays_after_its_last_event_is_ended_and_done(executing: Executing) -> None:
@@ -257,7 +257,7 @@ def test_bytes_that_are_no_text_and_lines_without_end_do_no_harm(executing: Exec
     assert ended.ok
     (cut,) = [part.line for part in parts if isinstance(part, Printed) and part.line.startswith("yyy")]
     assert len(cut) < 3_000
-    assert "bytes left out" in cut
+    assert "bytes omitted" in cut
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_a_log_is_fetched_from_where_it_is_kept_without_the_token(repo: Path, fo
     forge.log = "".join(f"line {n}\n" for n in range(10_000))
     said = tools(repo, forge).ok("git_ci_job_logs", repo="ada/tea", job_id=5)
     assert said.endswith("line 9999") and len(said) < 31_000
-    where = said.partition("the whole is in ")[2].partition(" …")[0]
+    where = said.partition("the full log is in ")[2].partition(" …")[0]
     assert Path(where).read_text() == forge.log and os.stat(where).st_mode & 0o777 == 0o600
     asked = forge.server.asked[-1]
     assert asked.path == "/blob/log" and "authorization" not in asked.headers

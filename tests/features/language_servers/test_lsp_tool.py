@@ -432,7 +432,7 @@ def hostile(tmp_path: Path) -> Callable[[str], dict[str, Any]]:
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("sys.exit('no licence')", "ty: it ended. It said last:\nno licence"),
+        ("sys.exit('no licence')", "ty: it ended. Its last output:\nno licence"),
         ("print('Welcome to ty!', flush=True); time.sleep(60)", "message of the protocol (b'Welcome to ty!' is no"),
         ("print('Content-Length: 99999999999\\r\\n\\r', flush=True); time.sleep(60)", "a length of 99999999999 bytes"),
         ("print('Content-Length: -1\\r\\n\\r', flush=True); time.sleep(60)", "a length of -1 bytes"),
@@ -526,9 +526,9 @@ def test_a_slow_server_is_kept_once_and_then_ended(repo: Path, hostile: Callable
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ("send(id=number, result=[{'uri': 5}]) if number else None", "answered what the protocol does not know"),
+        ("send(id=number, result=[{'uri': 5}]) if number else None", "sent an answer that the protocol does not allow"),
         ("send(id=number, error={'code': -32603, 'message': 'out of luck'}) if number else None", "ty: out of luck"),
-        ("sys.exit('gone') if number else None", "ty: it ended. It said last:\ngone"),
+        ("sys.exit('gone') if number else None", "ty: it ended. Its last output:\ngone"),
         (
             "send(method='$/progress', params={'token': 1, 'value': {'kind': 'begin', 'title': 'Indexing'}})",
             "ty is still loading (Indexing); ask again in a while",

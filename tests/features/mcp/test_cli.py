@@ -92,7 +92,7 @@ def test_doctor_starts_each_and_says_how_it_went(servers: Program) -> None:
     assert "no license to serve" in broken["said"]
     shown = servers.run("mcp", "doctor", "broken").clean(1).out
     assert shown.splitlines()[1].startswith(
-        "broken  broken  broken cannot be used: it ended (exit 1). It said last: no"
+        "broken  broken  broken cannot be used: it ended (exit 1). Its last output: no"
     )
 
 

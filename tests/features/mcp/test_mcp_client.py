@@ -187,8 +187,8 @@ def test_a_server_gets_a_small_environment_and_what_its_settings_name(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({}, "evil:echo: tool_args.text is missing. It takes: text."),
-        ({"text": 3}, "evil:echo: tool_args.text: string is expected, found integer. It takes: text."),
+        ({}, "evil:echo: tool_args.text is missing. Its arguments: text."),
+        ({"text": 3}, "evil:echo: tool_args.text: string is expected, found integer. Its arguments: text."),
     ],
 )
 def test_arguments_are_held_to_the_servers_schema(project: Project, arguments: dict[str, Any], said: str) -> None:
@@ -209,21 +209,24 @@ def test_a_call_that_hangs_is_given_up_and_the_server_started_anew(project: Proj
             said = project.fails(project.evil(timeout=seconds), "hang")
             break
     assert said == (
-        f"evil: no answer within {seconds} s, so it was ended. What became of the call is unknown; "
+        f"evil: no answer within {seconds} s, so it was ended. The outcome of the call is not known; "
         "the next use starts evil again."
     )
 
 
 @pytest.mark.parametrize("tool", ["flood", "one_line"])
 def test_a_flood_is_cut_off(project: Project, tool: str) -> None:
-    assert "evil: it sent more than 16 MB without an end, and was cut off" in project.fails(project.evil(), tool)
+    assert "evil: it sent more than 16 MB without an end, and was disconnected" in project.fails(project.evil(), tool)
 
 
 @pytest.mark.parametrize(
     ("tool", "said"),
     [
-        ("counts", "counts answered what its own schema does not allow: result.n: integer is expected, found string"),
-        ("shapeless", "it answered what the protocol does not know (content"),
+        (
+            "counts",
+            "counts sent an answer that its own schema does not allow: result.n: integer is expected, found string",
+        ),
+        ("shapeless", "it sent an answer that the protocol does not allow (content"),
         ("garbled", "it sent data that is not base64"),
     ],
 )
@@ -254,8 +257,8 @@ def test_no_pattern_of_a_servers_is_run(project: Project) -> None:
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ("unending", "evil: its list of tools does not come to an end"),
-        ("misshapen", "evil: it answered what the protocol does not know (tools.11.inputSchema.type: "),
+        ("unending", "evil: its list of tools does not end"),
+        ("misshapen", "evil: it sent an answer that the protocol does not allow (tools.11.inputSchema.type: "),
     ],
 )
 def test_a_list_that_makes_no_sense_is_refused(project: Project, how: str, said: str) -> None:
@@ -286,7 +289,7 @@ def test_a_server_with_odd_manners_is_put_up_with(project: Project, how: str) ->
     ("how", "said"),
     [
         ("crash", r"evil cannot be used: .*exit 1.*\n?no license to serve.$"),
-        ("mute", "evil did not get ready within 1.5 s"),
+        ("mute", "evil was not ready within 1.5 s"),
         ("antique", "evil cannot be used: Unsupported protocol version from the server: 1066-10-14"),
     ],
 )
@@ -313,8 +316,8 @@ def test_a_call_during_which_the_server_ends_is_not_made_again(project: Project)
     async def use(pool: McpPool) -> None:
         with pytest.raises(ToolFailed) as caught:
             await pool.call("good", "leave", {"code": 7}, print)
-        assert "good: it ended (exit 7). It said last:\n" in str(caught.value)
-        assert "the boiler has gone out. What became of the call is unknown" in str(caught.value)
+        assert "good: it ended (exit 7). Its last output:\n" in str(caught.value)
+        assert "the boiler has gone out. The outcome of the call is not known" in str(caught.value)
 
     project.use(project.good(), use)
 
@@ -340,7 +343,7 @@ def test_the_end_of_a_server_is_told_when_its_exit_code_and_last_words_are_known
                 await connected.close()
         return "it goes on"
 
-    assert asyncio.run(use()) == f"it ended (exit {code}). It said last:\nso long"
+    assert asyncio.run(use()) == f"it ended (exit {code}). Its last output:\nso long"
 
 
 async def _until(true: Callable[[], bool]) -> None:
@@ -393,10 +396,10 @@ def test_an_address_where_nobody_answers_is_said(project: Project) -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("hang", "far did not get ready within 2 s"),
-        ("flood", "it sent more than 16 MB without an end, and was cut off"),
-        ("stream", "it sent more than 16 MB without an end, and was cut off"),
-        ("packed", "it packs its answers, though it was asked not to"),
+        ("hang", "far was not ready within 2 s"),
+        ("flood", "it sent more than 16 MB without an end, and was disconnected"),
+        ("stream", "it sent more than 16 MB without an end, and was disconnected"),
+        ("packed", "it compresses its answers, although it was asked not to"),
         ("401", "(HTTP 401 Unauthorized)"),
         ("page", "Unexpected content type: text/html"),
         ("away", "Redirect to http://elsewhere.example/mcp not followed"),

@@ -126,7 +126,7 @@ def test_a_server_with_thousands_of_tools_stays_within_bounds(servers: Servers) 
     servers.say(tools_list={"tools": tools})
     shown = servers.ok(command="list_tools", server="sums")
     assert len(shown) < 31_000
-    assert "characters left out; ask about one with tool_name" in shown
+    assert "characters omitted; ask about one with tool_name" in shown
 
 
 def test_the_only_server_need_not_be_named(servers: Servers) -> None:
@@ -150,7 +150,7 @@ def test_arguments_may_come_as_text(servers: Servers, given: Any) -> None:
         ({"command": "read_resource"}, "resource_uri: which one?"),
         ({"command": "call_tool", "tool_name": "add", "tool_args": "{"}, "tool_args: an object is expected"),
         ({"command": "call_tool", "tool_name": "add", "tool_args": "[1]"}, "tool_args: an object is expected"),
-        ({"command": "call_tool", "tool_name": "add"}, "sums:add: tool_args.a is missing. It takes: a, b?."),
+        ({"command": "call_tool", "tool_name": "add"}, "sums:add: tool_args.a is missing. Its arguments: a, b?."),
     ],
 )
 def test_what_is_missing_is_said(servers: Servers, arguments: dict[str, Any], said: str) -> None:
@@ -193,7 +193,7 @@ def test_a_picture_is_not_said_again_in_letters(servers: Servers) -> None:
     assert said.startswith("[image/png 1024 bytes: ") and len(said.splitlines()) == 1
     servers.answers(text("done"), structuredContent={"thumbnail": data, "n": 3})
     assert data not in servers.add()
-    assert f'"thumbnail": "({len(data)} characters of base64, left out)"' in servers.add()
+    assert f'"thumbnail": "({len(data)} characters of base64, omitted)"' in servers.add()
 
 
 def test_a_long_answer_is_cut_in_its_middle_and_kept_whole(servers: Servers) -> None:
@@ -201,7 +201,7 @@ def test_a_long_answer_is_cut_in_its_middle_and_kept_whole(servers: Servers) -> 
     said = servers.add()
     assert len(said) < 31_000
     assert said.endswith("end")
-    path = said.partition("the whole is in ")[2].partition(" …")[0]
+    path = said.partition("the full text is in ")[2].partition(" …")[0]
     assert Path(path).read_text() == "a" * 50_000 + "end"
 
 
@@ -221,7 +221,7 @@ def test_a_secret_is_neither_in_what_is_kept_whole_nor_half_of_it_at_the_cut(
     )
     said = servers.add()
     assert said.startswith(f"{'a' * 14_990}{'*' * 10}\n… ") and said.endswith(f" …\n{'*' * 10}{'c' * 14_990}")
-    whole = Path(said.partition("the whole is in ")[2].partition(" …")[0]).read_text()
+    whole = Path(said.partition("the full text is in ")[2].partition(" …")[0]).read_text()
     assert "correct" not in whole and whole.count("*" * 21) == 2
 
 

@@ -132,7 +132,7 @@ def test_an_answer_without_the_state_of_the_login_is_sent_away_and_ends_nothing(
 
     user.before = attack
     assert user.log_in() == ["whoami"]
-    assert said == ["400 This is not the answer that was waited for."] * 2
+    assert said == ["400 This is not the expected answer."] * 2
 
 
 def test_a_refusal_is_said_and_nothing_is_kept(user: User, guarded: OAuth) -> None:

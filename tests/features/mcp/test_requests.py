@@ -223,7 +223,7 @@ def test_a_model_is_asked_for_a_server_once_the_person_says_so_and_it_counts(rep
     ] * 2
     assert driver.session.state.spent.cost == pytest.approx(0.02)  # two of them the turn's own
     asked = driver.of(p.QuestionAsked)[1]
-    assert asked.text == "Let MCP server asking ask your model?"
+    assert asked.text == "Allow MCP server asking to ask your model?"
     assert asked.detail[-1] == "2 + 2?"
     told = model.requests[1].messages
     assert [message.text for message in told][1:] == ["2 + 2?"]  # nothing of the conversation

@@ -48,12 +48,12 @@ def test_a_program_and_an_address_are_read_with_variables_filled_in(tmp_path: Pa
 @pytest.mark.parametrize(
     ("entry", "problem"),
     [
-        ({}, "a command or a url is expected: one of the two"),
-        ({"command": "a", "url": "http://b"}, "a command or a url is expected: one of the two"),
+        ({}, "expected a command or a url: one of the two"),
+        ({"command": "a", "url": "http://b"}, "expected a command or a url: one of the two"),
         ({"command": "a", "disabled": True}, "it is switched off"),
-        ({"type": "sse", "url": "http://b"}, "it speaks sse, which MCP has given up"),
-        ({"type": "http", "command": "a"}, 'type "http": stdio goes with a command, http with a url'),
-        ({"type": "stdio", "url": "http://b"}, 'type "stdio": stdio goes with a command'),
+        ({"type": "sse", "url": "http://b"}, "it uses sse, which MCP no longer supports"),
+        ({"type": "http", "command": "a"}, 'type "http": stdio needs a command, http needs a url'),
+        ({"type": "stdio", "url": "http://b"}, 'type "stdio": stdio needs a command'),
         ({"url": "ftp://b"}, "its url is not an http address"),
         ({"command": "${NOWHERE} ${NOWHERE} ${ELSE}"}, "no such variable: NOWHERE, ELSE"),
         ({"command": 3}, ".mcp.json: one: wanted str, found int - at $.command"),
@@ -68,7 +68,7 @@ def test_a_server_that_cannot_be_used_is_listed_with_the_reason(
 @pytest.mark.parametrize("name", ["", "a b", "../a", "a:b", "x" * 65])
 def test_a_name_that_rules_and_folders_could_not_hold_is_refused(tmp_path: Path, name: str) -> None:
     (found,), _ = of_project(tmp_path, {name: {"command": "a"}})
-    assert found.problem.startswith("its name is not one of letters, digits")
+    assert found.problem.startswith("its name may have letters, digits")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', "\0", '{"mcpServers": 3}', "[" * 5_000])
@@ -96,7 +96,7 @@ def test_where_both_name_a_server_the_users_own_wins(tmp_path: Path) -> None:
         ("one", ("mine",), "your settings"),
         ("two", ("theirs",), ".mcp.json"),
     ]
-    assert notes == [".mcp.json: one is passed over: your settings have a server of that name"]
+    assert notes == [".mcp.json: one is ignored: your settings have a server with that name"]
 
 
 def test_without_a_file_there_are_the_users_own(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_long_page_is_cut_and_the_whole_is_in_a_file_that_can_be_read(repo: Pa
         said = tools.ok("web_get_contents", urls=[f"{server.url}/long"])
     assert len(said) < 41_000
     where = said.rpartition("Read the full page in ")[2].rstrip(")")
-    assert f"({len(long) - 40_000} characters left out" in said
+    assert f"({len(long) - 40_000} characters omitted" in said
     assert Path(where).read_text() == long and os.stat(where).st_mode & 0o777 == 0o600
     assert tools.verdict("Read", INTERACTIVE, file_path=where) is Verdict.ALLOW
 
@@ -213,7 +213,7 @@ def test_a_packed_bomb_is_unpacked_as_far_as_the_bound(repo: Path) -> None:
     fields = {"content-type": "text/plain", "content-encoding": "gzip"}
     with serving(lambda asked: Answer(data, headers=fields)) as server:
         said = web(repo, server, max_bytes=100_000).ok("web_get_contents", urls=[f"{server.url}/bomb"])
-    assert "only its first 100000 bytes were read; 60000 characters left out" in said
+    assert "only its first 100000 bytes were read; 60000 characters omitted" in said
 
 
 def test_a_page_larger_than_the_bound_is_read_to_the_bound(repo: Path) -> None:

@@ -38,8 +38,8 @@ EXECUTING = {"task": "task-002", "title": "Second", "current": 2, "total": 3}
     [
         (at(CyclePhase.PLANNING), 0, 80, "planning n s · claude · sandbox bwrap"),
         (at(CyclePhase.EXECUTING, **EXECUTING), 0, 120, "executing n s · unit 2/3 · codex · sandbox bwrap"),
-        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 80, "executing, again in n s · unit 2/3 · codex · sandbox bwrap"),
-        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 40, "executing, again in n s · unit 2/3"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 80, "executing, retrying in n s · unit 2/3 · codex · sandbox bwrap"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 40, "executing, retrying in n s · unit 2/3"),
         (at(CyclePhase.EXECUTING, **EXECUTING), 0, 40, "executing n s · unit 2/3"),
         (
             at(CyclePhase.VERIFYING, **EXECUTING),
@@ -60,7 +60,7 @@ def test_s4_the_status_line_says_phase_unit_worker_and_countdown(
         assert re.sub(r"\d+ s\b", "n s", line.removesuffix(HINT).rstrip()) == shown
         assert len(line) <= width - 2
         status.wait(0)
-        assert "again in" not in person.status
+        assert "retrying in" not in person.status
         status.show(SessionState())
         assert person.status.startswith("ready")
 
@@ -74,15 +74,15 @@ def test_a_countdown_counts_until_something_else_happens(repo: Path) -> None:
         ui = person.ui
         for event in (p.InputReceived(submission="in-1", text="do it", surface=Surface.TUI), BEGAN, failed):
             ui.receive(p.Recorded(ui.last_seq + 1, "2026-01-01T00:00:00.000Z", event))
-        assert "again in 30 s" in person.status
+        assert "retrying in 30 s" in person.status
         ui.receive(p.Countdown(why="busy", seconds=7.0))
-        assert "again in 7 s" in person.status
+        assert "retrying in 7 s" in person.status
         ran = p.CommandRan(submission="in-2", line="/cost", text="0")
         ui.receive(p.Recorded(ui.last_seq + 1, "2026-01-01T00:00:00.000Z", ran))
-        assert "again in 7 s" in person.status
+        assert "retrying in 7 s" in person.status
         ended = p.CycleMoved(run="run-1", phase=CyclePhase.PLANNING, iteration=1)
         ui.receive(p.Recorded(ui.last_seq + 1, "2026-01-01T00:00:00.000Z", ended))
-        assert "again in" not in person.status
+        assert "retrying in" not in person.status
 
     watch(repo, script)
 

@@ -60,15 +60,15 @@ class RunErrorCode(StrEnum):
         member._value_, member.meaning = code, meaning
         return member
 
-    PROJECT_ROOT_INVALID = "PROJECT_ROOT_INVALID", "the project's folder is gone or cannot be read"
-    PACKAGE_NOT_FOUND = "PACKAGE_NOT_FOUND", "the folder the agent came from is gone"
+    PROJECT_ROOT_INVALID = "PROJECT_ROOT_INVALID", "the project's folder does not exist or cannot be read"
+    PACKAGE_NOT_FOUND = "PACKAGE_NOT_FOUND", "the agent's folder no longer exists"
     MANIFEST_INVALID = "MANIFEST_INVALID", "the package's bmad.json cannot be read"
     AGENT_NOT_FOUND = "AGENT_NOT_FOUND", "there is no such agent, or a step's agent is not in the package"
     UNKNOWN_WORKFLOW = (
         "UNKNOWN_WORKFLOW",
         "the menu names a workflow that is neither in the package nor a file of it or the project",
     )
-    CLASSIC = "NOT_SUPPORTED_CLASSIC_WORKFLOW", "a classic workflow (.yaml, .yml, .xml) whose form is not known here"
+    CLASSIC = "NOT_SUPPORTED_CLASSIC_WORKFLOW", "a classic workflow (.yaml, .yml, .xml) in an unknown format"
     UNKNOWN_PROMPT_ID = "UNKNOWN_PROMPT_ID", "the menu names a prompt the agent does not have"
     DATA_LOAD_FAILED = (
         "DATA_LOAD_FAILED",

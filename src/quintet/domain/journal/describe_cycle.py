@@ -62,7 +62,7 @@ def _moved(event: c.CycleMoved) -> Words:
         case CyclePhase.EXECUTING:
             again = f" · attempt {event.attempt}" if event.attempt > 1 else ""
             place = f"{event.current}/{event.total}" if event.total else event.task
-            return [(f"task {place:<3} {event.title}{again}{by}", "info")]
+            return [(f"unit {place:<3} {event.title}{again}{by}", "info")]
         case CyclePhase.VERIFYING if by:
             return [(f"verify   {event.title}{by}", "dim")]
     return []

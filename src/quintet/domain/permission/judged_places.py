@@ -52,7 +52,7 @@ def judged(show: Sequence[str], give: Sequence[str], around: Around, look: Look)
     return OpenedPlaces(shown, given, tuple(refused))
 
 
-NOT_ABSOLUTE = "an absolute path is expected, or one that begins with ~/"
+NOT_ABSOLUTE = "expected an absolute path, or one that begins with ~/"
 
 
 def _absolute(entry: str, home: str) -> str:
@@ -73,7 +73,7 @@ def _place_refusal(path: str, write: bool, around: Around) -> str:
     if _below(around.home, path):
         return "it would show your whole home folder"
     if _below(path, around.root) or _below(around.root, path):
-        return "the project is in it, or it is in the project, which commands see anyway"
+        return "it contains the project, or is in the project, which commands see anyway"
     if any(_below(path, one) or _below(one, path) for one in KERNEL):
         return "it belongs to the system"
     if any(_below(path, one) or _below(one, path) for one in around.own):
@@ -87,7 +87,7 @@ def _place_refusal(path: str, write: bool, around: Around) -> str:
     if any(_below(path, one) or _below(one, path) for one in around.system):
         return "it belongs to the system"
     if any(_below(path, one) or _below(one, path) for one in around.programs) or set(PROGRAMS) & set(path.split("/")):
-        return "programs that you start lie there: a command could replace them"
+        return "it contains programs that you start: a command could replace them"
     below_home = path.removeprefix(f"{around.home}/") if _below(path, around.home) else ""
     if below_home and (found := protected_by(below_home)):
         return f"a command could change what your own programs start: {found.reason}"

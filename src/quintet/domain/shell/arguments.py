@@ -43,7 +43,7 @@ _MEANS: dict[Effects, tuple[Effect, str]] = {
     COMMIT: (Effect.COMMIT, "changes the repository"),
     _FETCH: (Effect.FETCH, "fetches"),
     NETWORK: (Effect.NETWORK, "network"),
-    OUTSIDE: (Effect.OUTSIDE, "reaches outside the project"),
+    OUTSIDE: (Effect.OUTSIDE, "accesses something outside the project"),
     OPAQUE: (Effect.DESTROY, "could do anything"),
     DELETE: (Effect.DESTROY, "deletes"),
     DESTROY: (Effect.DESTROY, "destroys"),

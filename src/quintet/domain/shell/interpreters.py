@@ -313,7 +313,7 @@ def names_variables(program: str, words: Sequence[Word]) -> Judged:
 def let(words: Sequence[Word]) -> Judged:
     if any(word.dynamic or not _EVALUATED.fullmatch(word.text) for word in words[1:]):
         return plain("let", OPAQUE, (), "an expression only known when it runs")
-    return plain("let", EXECUTE, (), "what variables hold is run as expressions")
+    return plain("let", EXECUTE, (), "the values of variables run as expressions")
 
 
 def test(words: Sequence[Word]) -> Judged:

@@ -134,7 +134,7 @@ def judge(script: Script, folder: str = "", parse: Callable[[str], Script] | Non
     try:
         return judged_line(script, folder, parse)
     except Exception as error:  # a fault of ours, and no reason to let the line pass
-        why = f"not understood: a fault of Quintet's own ({type(error).__name__})"
+        why = f"not understood: an internal error of Quintet ({type(error).__name__})"
         return JudgedLine(effect_set(OPAQUE), why=why, opaque=True)
 
 

@@ -265,11 +265,11 @@ class LineEffects:
             for command in script.commands:
                 self.add_command(command)
         except TooMany:
-            self.add_effects(OPAQUE, "not understood: more values than can be followed")
+            self.add_effects(OPAQUE, "not understood: too many values to follow")
         if script.spans and (function := self_calling(script)):
             self.add_effects(DESTROY, f"{function}: a function that calls itself")
         if replaced := next((span.name for span in script.spans if is_known(span.name)), ""):
-            self.add_effects(OPAQUE, f"{replaced}: a function in the place of a program")
+            self.add_effects(OPAQUE, f"{replaced}: a function that replaces a program")
         if script.evaluates:
             self.add_arithmetic(script)
         if script.problem:
@@ -420,7 +420,7 @@ class LineEffects:
         path = posixpath.normpath(words[0].text)
         folder, _, program = path.rpartition("/")
         if program in ("", ".", ".."):
-            return plain(path, OPAQUE, words[1:], "no name of a program")
+            return plain(path, OPAQUE, words[1:], "no program name")
         named = self.judge_words((Word(program), *words[1:]))
         if is_system(folder):
             return named
@@ -495,12 +495,12 @@ class LineEffects:
         if is_hook(variable):
             self.add_effects(OPAQUE, f"{variable}: a variable that makes programs do something else")
         elif "$(" in value.text or "`" in value.text:
-            self.add_effects(OPAQUE, f"{variable}: holds code")
+            self.add_effects(OPAQUE, f"{variable}: contains code")
         elif program in interpreters.VARIABLES:
             if not _UNEVALUATED.fullmatch(value.text) and any(
                 "i" in w.text for w in command.words if w.text[:1] == "-"
             ):
-                self.add_effects(OPAQUE, f"{variable}: is run as an expression")
+                self.add_effects(OPAQUE, f"{variable}: runs as an expression")
         elif program not in ("", "for") and variable not in KNOWN_VARIABLES:
             self.add_effects(EXECUTE, f"{variable}: a variable Quintet does not know")
         if value.text and not value.dynamic:
@@ -525,7 +525,7 @@ class LineEffects:
                 self.add_paths(Judged(READ, "", [text], (), [text] if target.glob else ()))
             return
         if target.dynamic or target.glob:
-            self.add_effects(EDIT | OPAQUE, "writes where it is only known when it runs")
+            self.add_effects(EDIT | OPAQUE, "writes to a place only known when it runs")
         elif text.startswith(("/dev/tcp/", "/dev/udp/")):
             self.add_effects(NETWORK | OUTSIDE, "a connection by redirection")
         else:
@@ -564,7 +564,7 @@ class LineEffects:
             if path.startswith(("/dev/tcp/", "/dev/udp/")):
                 self.add_effects(NETWORK | OUTSIDE, f"{path}: a connection")
             else:
-                self.add_effects(OUTSIDE, f"{path}: the machine's own")
+                self.add_effects(OUTSIDE, f"{path}: a file of the machine itself")
 
     def add_arithmetic(self, script: Script) -> None:
         """Arithmetic runs what a variable holds: harmless only if all that was assigned are plain values."""

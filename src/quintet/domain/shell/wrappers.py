@@ -251,7 +251,7 @@ def find(words: Sequence[Word]) -> Judged:
         flag = text[1:]
         chooses = chooses or text in _CHOOSES
         if word.dynamic:
-            effects, why = effects | EXECUTE, "find: looks where it is only known when it runs"
+            effects, why = effects | EXECUTE, "find: searches in a place only known when it runs"
             unknown = True
         elif not expression:
             reads.append(text)
@@ -276,7 +276,7 @@ def find(words: Sequence[Word]) -> Judged:
         elif flag in _TESTS or text in ("(", ")", "!", ","):
             if _TESTS.get(flag) and position < len(words):
                 if words[position].dynamic:
-                    effects, why = effects | EXECUTE, "find: looks for what is only known when it runs"
+                    effects, why = effects | EXECUTE, "find: searches for something only known when it runs"
                     unknown = True
                 elif flag == "name" and not named:
                     named = words[position].text
@@ -287,7 +287,7 @@ def find(words: Sequence[Word]) -> Judged:
                     reads.append(words[position].text)
                 position += 1
         elif not flag.startswith("O"):
-            effects, why = effects | EXECUTE, f"find {text}: more than Quintet knows it to read"
+            effects, why = effects | EXECUTE, f"find {text}: may do more than read"
             unknown = True
     starts = reads or ["."]
     if inner:

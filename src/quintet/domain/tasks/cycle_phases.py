@@ -34,7 +34,7 @@ WORDS: dict[CyclePhase, str] = {
     P.CHECKING_TODO: "looking for open tasks",
     P.PROCESSING: "choosing a task",
     P.EXECUTING: "executing",
-    P.MOVING_COMPLETED: "handing over to the executor",
+    P.MOVING_COMPLETED: "handing over",
     P.CYCLE_COMPLETE: "iteration done",
     P.COMPLETED: "completed",
     P.FAILED: "failed",

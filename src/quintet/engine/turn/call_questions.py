@@ -12,7 +12,7 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 
-NOBODY = "nobody is attached to ask"
+NOBODY = "nobody can approve it in this run"
 
 
 class CallQuestions:

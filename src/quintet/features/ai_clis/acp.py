@@ -85,7 +85,7 @@ class AcpAgent(Dialect):
     talks = True
     hints: ClassVar[dict[ExecutorFailure, str]] = {
         ExecutorFailure.MISSING: "install it, or correct its command in your settings (executors.NAME.command)",
-        ExecutorFailure.LOGIN: "start it by itself once and log in",
+        ExecutorFailure.LOGIN: "start it once on its own and log in",
     }
 
     def __init__(self, *words: Any) -> None:
@@ -139,7 +139,7 @@ class AcpAgent(Dialect):
                 yield from self._call({**call, "status": None}, asked=True)
             self._replies.append({"id": event.get("id"), "result": {"outcome": self._permission(params)}})
         elif "method" in event and "id" in event:
-            error = {"code": METHOD_NOT_FOUND, "message": f"{event['method']}: not offered here"}
+            error = {"code": METHOD_NOT_FOUND, "message": f"{event['method']}: not supported"}
             self._replies.append({"id": event["id"], "error": error})
         elif "error" in event and event.get("id") == MODE:
             self._next()  # it stays in its own mode, and asks
@@ -152,7 +152,7 @@ class AcpAgent(Dialect):
     def _answered(self, id: Any, result: dict[str, Any]) -> Iterator[ExecutorPart]:
         if id == INITIALIZE:
             if result.get("protocolVersion") != VERSION:
-                spoken = f"it speaks version {result.get('protocolVersion')} of the protocol, and Quintet {VERSION}"
+                spoken = f"it uses version {result.get('protocolVersion')} of the protocol, and Quintet uses {VERSION}"
                 self.outcome = RunOutcome(False, problem=spoken, failure=ExecutorFailure.GARBAGE)
                 return
             where = {"cwd": self.start.root, "mcpServers": []}
@@ -197,7 +197,7 @@ class AcpAgent(Dialect):
         if name := self.start.assignment.model or self.start.settings.model:
             chosen = models.named(name)
             if chosen is None:
-                offered = ", ".join(list(models.values)[:MOST_NAMED]) or "none that can be chosen"
+                offered = ", ".join(list(models.values)[:MOST_NAMED]) or "none"
                 problem = f"it does not offer the model {name}; it has: {offered}"
                 self.outcome = RunOutcome(False, problem=problem, failure=ExecutorFailure.REFUSED)
                 return
@@ -221,7 +221,7 @@ class AcpAgent(Dialect):
         details = data.get("details") if isinstance(data, dict) else data
         problem = ": ".join(str(word) for word in (said.get("message"), details) if word)
         login = ExecutorFailure.LOGIN if said.get("code") == AUTH_REQUIRED else None
-        self.outcome = RunOutcome(False, self.answer, problem or "an error it does not name", failure=login)
+        self.outcome = RunOutcome(False, self.answer, problem or "an unnamed error", failure=login)
 
     def _update(self, update: dict[str, Any]) -> Iterator[ExecutorPart]:
         kind = update.get("sessionUpdate")

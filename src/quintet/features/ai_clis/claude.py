@@ -42,19 +42,19 @@ class Claude(Dialect):
     held: ClassVar[dict[str, str]] = {
         "settings.json": "hooks, helpers for keys, the status line, permissions and variables: all name programs",
         "settings.local.json": "the same",
-        "remote-settings.json": "the same, as an organisation sets it",
+        "remote-settings.json": "the same, set by an organisation",
         ".claude.json": "MCP servers, and which folders are trusted",
         ".mcp.json": "MCP servers",
-        "plugins": "hooks, commands and servers of others",
-        "hooks": "where people keep the scripts that hooks name",
+        "plugins": "hooks, commands and servers from others",
+        "hooks": "the usual folder for scripts of hooks",
         "agents": "instructions and tools of its subagents",
         "commands": "what its commands run",
         "skills": "instructions with scripts",
-        "output-styles": "its standing instructions",
-        "rules": "its standing instructions",
-        "CLAUDE.md": "its standing instructions",
+        "output-styles": "its permanent instructions",
+        "rules": "its permanent instructions",
+        "CLAUDE.md": "its permanent instructions",
         "keybindings.json": "what a key does",
-        "local": "the program itself, where it was installed for one user",
+        "local": "the program itself, if it was installed for one user",
     }
 
     makes = ("plugins",)
@@ -132,7 +132,7 @@ class Claude(Dialect):
         if event.get("is_error") is False:
             self.outcome = RunOutcome(True, clipped(said) or self.answer)
         else:
-            problem = said or self.last_problem or str(event.get("subtype") or "an error it does not name")
+            problem = said or self.last_problem or str(event.get("subtype") or "an unnamed error")
             self.outcome = RunOutcome(False, self.answer, problem, number(event.get("api_error_status")))
 
 

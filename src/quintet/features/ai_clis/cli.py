@@ -18,7 +18,7 @@ from quintet.features.ai_clis.wiring import make_executors
 from quintet.surfaces.tables import say, say_json, say_table
 
 SPEAKS = {"codex": "exec --json", "claude": "stream-json", "gemini": "stream-json"}
-OWN_WALLS = "Without bubblewrap an AI CLI keeps its own protection on, by the permission profile."
+OWN_WALLS = "Without bubblewrap an AI CLI uses its own protection, according to the permission profile."
 
 
 def executors(arguments: Namespace) -> int:
@@ -61,6 +61,9 @@ def _row(name: str, version: str, speaks: str = "-", path: str = "", problem: st
 
 EXECUTORS = lookup(
     "executors",
-    "Who can plan, carry out and verify: Quintet itself, AI CLIs and ACP agents; their versions, what is missing.",
+    (
+        "Show who can plan, execute and verify: Quintet itself, AI CLIs and ACP agents; their "
+        "versions, and what is missing."
+    ),
     executors,
 )

@@ -47,19 +47,19 @@ class Codex(Dialect):
 
     held: ClassVar[dict[str, str]] = {
         "config.toml": "programs to notify, MCP servers, where keys come from, what needs no approval",
-        "managed_config.toml": "the same, as an organisation sets it",
+        "managed_config.toml": "the same, set by an organisation",
         "requirements.toml": "the same",
-        ".env": "variables of every start",
+        ".env": "variables for every start",
         "hooks.json": "programs run at its events",
-        "hooks": "where people keep the scripts that hooks name",
+        "hooks": "the usual folder for scripts of hooks",
         "rules": "which commands need no approval",
-        "plugins": "servers and hooks of others",
+        "plugins": "servers and hooks from others",
         "agents": "instructions and tools of its subagents",
         "prompts": "what its commands say",
         "skills": "instructions with scripts",
-        "AGENTS.md": "its standing instructions",
+        "AGENTS.md": "its permanent instructions",
         "AGENTS.override.md": "the same",
-        "packages": "the program itself, where it was installed for one user",
+        "packages": "the program itself, if it was installed for one user",
     }
 
     makes = ("skills",)

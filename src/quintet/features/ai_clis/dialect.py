@@ -129,7 +129,7 @@ class Dialect(ABC):
 
 
 def clipped(text: str, most: int = MOST_TEXT) -> str:
-    return text if len(text) <= most else f"{text[:most]}… {len(text) - most} characters more"
+    return text if len(text) <= most else f"{text[:most]}… {len(text) - most} more characters"
 
 
 def one_line(text: str) -> str:

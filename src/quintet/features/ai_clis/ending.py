@@ -15,12 +15,12 @@ from quintet.features.ai_clis.run import RunningProgram
 MOST_REASON = 600
 HINTS: dict[ExecutorFailure, str] = {
     ExecutorFailure.RATE_LIMIT: "wait for its limit to end, or choose another executor",
-    ExecutorFailure.UNREACHABLE: "look at the network and at the state of its service",
-    ExecutorFailure.CRASHED: "try it by itself in this folder",
-    ExecutorFailure.GARBAGE: "try it by itself here; an update of it, or of Quintet, may have changed its stream",
+    ExecutorFailure.UNREACHABLE: "check the network and the status of its service",
+    ExecutorFailure.CRASHED: "try it on its own in this folder",
+    ExecutorFailure.GARBAGE: "try it on its own here; an update of it, or of Quintet, may have changed its output",
     ExecutorFailure.SILENT: "if it needs longer, give it more time",
-    ExecutorFailure.CONTAINMENT: "`quintet doctor` says what hinders the sandbox",
-    ExecutorFailure.REFUSED: "try it by itself in this folder; its account or its model may be the reason",
+    ExecutorFailure.CONTAINMENT: "`quintet doctor` shows what is wrong with the sandbox",
+    ExecutorFailure.REFUSED: "try it on its own in this folder; its account or its model may be the reason",
     ExecutorFailure.OVERTIME: "give it more time, or a smaller task",
     ExecutorFailure.MISSING: "install it",
     ExecutorFailure.LOGIN: "log in to it",
@@ -61,12 +61,12 @@ def concluded(running: RunningProgram, notes: Sequence[str]) -> Ended:
         return failed(dialect, ExecutorFailure.CRASHED, reason, exit_code=code, notes=notes)
     if outcome:
         found, resets_in = _kind(running, outcome.problem, outcome.failure, outcome.status)
-        problem = outcome.problem or "it says no more than that it failed"
+        problem = outcome.problem or "it failed without a reason"
         return failed(
             dialect, found or ExecutorFailure.CRASHED, problem, exit_code=code, resets_in=resets_in, notes=notes
         )
     if code == 0:
-        what = "ended without saying that it was done" if running.events else "printed no event at all"
+        what = "ended without saying that it was done" if running.events else "printed no event"
         return failed(dialect, ExecutorFailure.GARBAGE, f"it {what}{_tail(said_last)}", exit_code=code, notes=notes)
     found, resets_in = _kind(running, dialect.last_problem or said_last, dialect.by_exit(code), 0)
     reason = dialect.last_problem or f"it {_ending(code)}{_tail(said_last)}"

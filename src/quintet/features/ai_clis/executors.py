@@ -103,7 +103,7 @@ class LocalExecutors:
                 yield failed(
                     dialect,
                     ExecutorFailure.CONTAINMENT,
-                    "without bubblewrap nothing keeps it from changing the project",
+                    "without bubblewrap nothing prevents it from changing the project",
                 )
                 return
             argv = (program.path, *program.argv[1:], *flags)
@@ -200,7 +200,7 @@ class LocalExecutors:
         if running.whole.problem:
             notes.append(running.whole.problem)
         if running.left_out:
-            notes.append(f"{running.left_out} lines came faster than they were read, and are only in the file")
+            notes.append(f"{running.left_out} lines came too fast to show, and are only in the file")
         return notes
 
 

@@ -73,7 +73,7 @@ def find(name: str, settings: dict[str, ExecutorSettings]) -> Program:
     command = name.removeprefix(ACP) if name.startswith(ACP) else own.command or (name if name in KINDS else "")
     if not command.strip():
         known = (*AI_CLIS, *(each for each in settings if each not in AI_CLIS))
-        hint = did_you_mean(name, known) or f" There are {', '.join(known)}, and acp:COMMAND."
+        hint = did_you_mean(name, known) or f" Use {', '.join(known)}, or acp:COMMAND."
         return Program(name, kind, own, problem=f'"{name}" is not an executor.{hint}')
     try:
         words = shlex.split(command)

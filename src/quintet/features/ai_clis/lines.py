@@ -37,13 +37,13 @@ class Whole:
             self._file.write(data[:room])
             self._written += len(data[:room])
             if len(data) >= room:
-                self.problem = f"{self._path} holds the first {WHOLE_BYTES} bytes of what it printed"
+                self.problem = f"{self._path} contains only the first {WHOLE_BYTES} bytes of its output"
                 self.close()
         except OSError as error:
             self._fail(error)
 
     def _fail(self, error: OSError) -> None:
-        self.problem = f"what it printed is not all kept: {self._path}: {error.strerror}"
+        self.problem = f"its output is not completely saved: {self._path}: {error.strerror}"
         self.close()
 
     def close(self) -> None:
@@ -52,7 +52,7 @@ class Whole:
             try:
                 file.close()
             except OSError as error:
-                self.problem = self.problem or f"what it printed is not all kept: {self._path}: {error.strerror}"
+                self.problem = self.problem or f"its output is not completely saved: {self._path}: {error.strerror}"
 
 
 class LineSplitter:

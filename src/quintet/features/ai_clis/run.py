@@ -115,7 +115,7 @@ class Deadlines:
         silence = self._silence * (CALL_PATIENCE if self.calls else 1.0)
         if self._outcome_at or not silence or (left is not None and left <= silence):
             return left, why
-        return silence, (ExecutorFailure.SILENT, f"it said nothing for {silence:g} seconds")
+        return silence, (ExecutorFailure.SILENT, f"it printed nothing for {silence:g} seconds")
 
 
 class RunningProgram:
@@ -214,7 +214,7 @@ class RunningProgram:
             self._odd += 1
             self._beside(line, dropped)
             if self._odd >= ODD_LINES:
-                problem = f"it printed {self._odd} lines in a row that are no events"
+                problem = f"it printed {self._odd} lines in a row that are not events"
                 self._decide(RunOutcome(False, problem=problem, failure=ExecutorFailure.GARBAGE, hopeless=True))
 
     def _taken(self, event: dict[str, object]) -> bool:
@@ -249,7 +249,7 @@ class RunningProgram:
 
     def _beside(self, line: bytes, dropped: int) -> None:
         text = clipped(line.decode("utf-8", "replace").rstrip(), MOST_OUTPUT)
-        text += f" … {dropped} bytes left out" if dropped else ""
+        text += f" … {dropped} bytes omitted" if dropped else ""
         self.aside.append(text)
         self._news.set()
         if len(self._pending) >= KEPT_LINES:

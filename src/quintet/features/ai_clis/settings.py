@@ -31,4 +31,8 @@ class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     def problem(self, at: str, settings: Settings) -> str:
         named = at.partition(".")[2]
-        return "" if named in AI_CLIS or self.command else f"{at} has no command: what starts this ACP agent?"
+        return (
+            ""
+            if named in AI_CLIS or self.command
+            else f"{at} has no command: set the command that starts this ACP agent"
+        )

@@ -4,7 +4,7 @@ from quintet.features.feature import Feature
 
 FEATURE = Feature(
     name="language_servers",
-    about="definitions, references and problems, as language servers see them",
+    about="definitions, references and problems, from language servers",
     package=__name__,
     tools=("tools:lsp_tool", "tools:lsp_edit"),
     parts={"language server": "parts:language_server"},

@@ -119,7 +119,7 @@ class RpcConnection:
         except asyncio.IncompleteReadError:
             pass
         except (ValueError, asyncio.LimitOverrunError, msgspec.MsgspecError) as error:
-            why = f"it sent what is not a message of the protocol ({error})"
+            why = f"it sent something that is not a message of the protocol ({error})"
         except (OSError, ConnectionLost):
             why = "it no longer listens"
         self._lose(why)
@@ -132,7 +132,7 @@ class RpcConnection:
             if not header and length:
                 return await self._reader.readexactly(length)
             if not colon:
-                raise ValueError(f"{header[:60]!r} is no header")
+                raise ValueError(f"{header[:60]!r} is not a header")
             if name.lower() == b"content-length":
                 length = int(value)
                 if not 0 < length <= MOST_BYTES:
@@ -145,7 +145,7 @@ class RpcConnection:
             if answer:
                 await self._send({"id": message.id, "result": answer(message.params)})
             else:
-                error = {"code": METHOD_NOT_FOUND, "message": f"{message.method}: not known here"}
+                error = {"code": METHOD_NOT_FOUND, "message": f"{message.method}: not supported"}
                 await self._send({"id": message.id, "error": error})
         elif message.method:
             if hear := self._hears.get(message.method):

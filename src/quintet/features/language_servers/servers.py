@@ -165,7 +165,7 @@ class LocalLanguageServers:
             except RpcRefused as refused:
                 raise ToolFailed(f"{name}: {refused}") from None
             except msgspec.ValidationError as error:
-                raise ToolFailed(f"{name} answered what the protocol does not know ({error})") from None
+                raise ToolFailed(f"{name} sent an answer that the protocol does not allow ({error})") from None
             raise ToolFailed(f"{name}: {why}{await self._end(program)}")
 
     async def _started(self, language: Language, server: Server, program: str) -> LanguageClient:
@@ -185,7 +185,7 @@ class LocalLanguageServers:
         await asyncio.shield(client.end())
         said = client.child.last_words()
         notes = self._hidden(self._launches[program], said) if said else ()
-        return "\n".join([f". It said last:\n{said}", *notes]) if said else ""
+        return "\n".join([f". Its last output:\n{said}", *notes]) if said else ""
 
     def _environment(self) -> dict[str, str]:
         if not self._cache:

@@ -167,7 +167,7 @@ def _find(path: str, text: str, symbol: str, line: int) -> tuple[int, int]:
 
 
 def _nothing(what: str, symbol: str, where: tuple[int, int]) -> str:
-    return f"nothing {what} {symbol} at {where[0]}:{where[1]}; give the line if another occurrence was meant"
+    return f"nothing {what} {symbol} at {where[0]}:{where[1]}; give the line if you mean another occurrence"
 
 
 def _places(found: Found, nothing: str, word: str = "") -> ToolResult:

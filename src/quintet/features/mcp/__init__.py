@@ -14,7 +14,7 @@ FEATURE = Feature(
         FeatureCommand(
             "server:prompt",
             "/server:prompt [NAME=VALUE…]",
-            "begin a turn with a prompt of an MCP server; /mcp SERVER shows them",
+            "start a turn with a prompt of an MCP server; /mcp SERVER shows them",
             "slash:prompt",
             begins=True,
         ),

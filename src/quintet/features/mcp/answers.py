@@ -37,7 +37,7 @@ def answered(bench: Workbench, server: str, answer: McpAnswer) -> ToolResult:
             files += 1
             if len(images) < MOST_IMAGES and (image := kept_image(bench, part.data)):
                 images.append(image)
-            pieces.append(_file(bench, server, part, files) if files <= MOST_FILES else "(one more file, not kept)")
+            pieces.append(_file(bench, server, part, files) if files <= MOST_FILES else "(one more file, not saved)")
         elif part.uri:
             pieces.append(f"[{part.uri}{f' {part.mime}' if part.mime else ''}]\n{part.text}".rstrip())
         else:
@@ -49,7 +49,9 @@ def answered(bench: Workbench, server: str, answer: McpAnswer) -> ToolResult:
     if len(text) > MOST_CHARACTERS:
         whole = kept(bench, f"{time.time_ns()}-{server}.txt", text)
         half = MOST_CHARACTERS // 2
-        text = f"{text[:half]}\n… {len(text) - 2 * half} characters left out; the whole is in {whole} …\n{text[-half:]}"
+        text = (
+            f"{text[:half]}\n… {len(text) - 2 * half} characters omitted; the full text is in {whole} …\n{text[-half:]}"
+        )
     status = CallStatus.ERROR if answer.failed else CallStatus.OK
     summary = "failed" if answer.failed else counted(len(text.splitlines()), "line")
     left = f", {counted(files, 'file')}" if files else ""
@@ -102,7 +104,7 @@ def _without_data(value: Any) -> Any:
     if isinstance(value, list):
         return [_without_data(one) for one in value]
     if isinstance(value, str) and len(value) > LONG_DATA and _BASE64.fullmatch(value):
-        return f"({len(value)} characters of base64, left out)"
+        return f"({len(value)} characters of base64, omitted)"
     return value
 
 

@@ -23,4 +23,4 @@ class Gauge:
     def count(self, bytes_more: int) -> None:
         self._counted += bytes_more
         if self._counted > self._most:
-            raise Flooded(f"it sent more than {self._most / 1e6:g} MB without an end, and was cut off")
+            raise Flooded(f"it sent more than {self._most / 1e6:g} MB without an end, and was disconnected")

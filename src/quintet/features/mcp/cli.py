@@ -46,7 +46,7 @@ def call_arguments(arguments: Namespace) -> str:
     except (ValueError, RecursionError) as error:
         raise UsageError(f"the arguments are not JSON: {error}") from None
     if not isinstance(given, dict):
-        raise UsageError("the arguments are no JSON object")
+        raise UsageError("the arguments are not a JSON object")
     call = {"command": "call_tool", "server": arguments.server, "tool_name": arguments.tool, "tool_args": given}
     return json.dumps(call)
 
@@ -120,7 +120,7 @@ def mcp_doctor(arguments: Namespace) -> int:
 
 def _kept(told: dict[str, Any]) -> list[str]:
     """Where a program keeps what it writes, and what of its settings it cannot see."""
-    lines = [f"{told['name']} keeps its files in {told['home']}"] if told.get("home") else []
+    lines = [f"{told['name']} has its files in {told['home']}"] if told.get("home") else []
     if concealed := told.get("hidden"):
         lines.append(f"{told['name']} names what the sandbox hides from it: {', '.join(concealed)}")
     return lines
@@ -189,7 +189,7 @@ def _cut(text: str) -> str:
 
 def _server(parser: ArgumentParser) -> None:
     parser.add_argument("server", help="its name")
-    parser.add_argument("tool", nargs="?", default="", help="one of its tools, to see its whole schema")
+    parser.add_argument("tool", nargs="?", default="", help="one of its tools, to see its full schema")
 
 
 def _servers(parser: ArgumentParser) -> None:
@@ -257,7 +257,7 @@ def _show_page(address: str) -> None:
 
 
 async def _no_program() -> Any:
-    raise AssertionError("a server with a url is no program")
+    raise AssertionError("a server with a url is not a program")
 
 
 def _login(parser: ArgumentParser) -> None:
@@ -267,16 +267,16 @@ def _login(parser: ArgumentParser) -> None:
 MCP = actions(
     "mcp",
     {
-        "list": lookup("mcp list", "The MCP servers: yours, and those of a trusted project.", mcp_list),
+        "list": lookup("mcp list", "List the MCP servers: yours, and those of a trusted project.", mcp_list),
         "tools": lookup(
-            "mcp tools", "What a server has: its tools and resources, or one tool whole.", mcp_tools, _server
+            "mcp tools", "Show what a server has: its tools and resources, or one tool in full.", mcp_tools, _server
         ),
         "call": _call,
         "login": lookup("mcp login", "Log in to a server that has a url, in your browser.", mcp_login, _login),
         "logout": lookup("mcp logout", "Forget the login for a server.", mcp_logout, _login),
         "doctor": lookup(
             "mcp doctor",
-            "Start each server and say how it went; exit code 1 if one cannot be used.",
+            "Start each server and show the result; exit code 1 if one cannot be used.",
             mcp_doctor,
             _servers,
         ),

@@ -176,7 +176,7 @@ class Connected:
         code = child.exit_code
         ended = f" (exit {code})" if code is not None else ""
         said = child.last_words() or self.gauge.stray
-        return f"{ended}. It said last:\n{said}" if said else ended
+        return f"{ended}. Its last output:\n{said}" if said else ended
 
 
 async def connect(
@@ -213,7 +213,7 @@ def _said(error: BaseException) -> str:
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(place) for place in first["loc"])
-        return f"it answered what the protocol does not know ({where}: {first['msg']})"[:MOST_SAID]
+        return f"it sent an answer that the protocol does not allow ({where}: {first['msg']})"[:MOST_SAID]
     if isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout):
         return f"it cannot be reached ({error or 'no answer'})"
     if isinstance(error, anyio.ClosedResourceError | anyio.BrokenResourceError):

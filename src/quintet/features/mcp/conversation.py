@@ -141,7 +141,7 @@ class Conversation:
         if expected and expected.output_schema is not None and not result.is_error:
             problem = misfit(result.structured_content, expected.output_schema, "result")
             if problem:
-                raise ServerRefused(f"{tool} answered what its own schema does not allow: {problem}")
+                raise ServerRefused(f"{tool} sent an answer that its own schema does not allow: {problem}")
         parts = tuple(_parts(result.content))
         notes = (*self._notes(), *(help.notes if help else ()))
         consulted = tuple(help.consulted) if help else ()
@@ -176,7 +176,7 @@ class Conversation:
                 return
             if cursor in seen or count > MOST_LISTED:
                 break
-        raise ServerRefused(f"its list of {what} does not come to an end")
+        raise ServerRefused(f"its list of {what} does not end")
 
 
 async def _page(what: str, cursor: str | None, client: Client) -> tuple[Any, list[Any]]:

@@ -85,7 +85,7 @@ def fields_of(schema: Any) -> list[FormField]:
     if not isinstance(properties, dict) or not all(isinstance(one, dict) for one in properties.values()):
         raise ValueError("its form has no fields that could be shown")
     if len(properties) > MOST_FIELDS:
-        raise ValueError(f"its form has {len(properties)} fields; {MOST_FIELDS} can be asked for")
+        raise ValueError(f"its form has {len(properties)} fields; the limit is {MOST_FIELDS}")
     needed = schema.get("required")
     required = set(map(str, needed)) if isinstance(needed, list) else set()
     return [FormField(str(name), one, str(name) in required) for name, one in properties.items()]
@@ -146,7 +146,7 @@ def value_of(field: FormField, reply: CallReply) -> tuple[Any, str]:
         return field.schema["default"] if field.has_default else None, ""
     if reply.choice != TEXT:
         found = dict(zip(KEYS, [value for value, _ in field.options], strict=False))
-        return found.get(reply.choice), "" if reply.choice in found else "that is none of the choices"
+        return found.get(reply.choice), "" if reply.choice in found else "that is not one of the choices"
     try:
         value = _typed(field, reply.note.strip())
     except ValueError as error:
@@ -180,7 +180,7 @@ def _option(field: FormField, word: str) -> Any:
     for value, label in options:
         if word.lower() in (str(value).lower(), label.lower()):
             return value
-    raise ValueError(f"{field.title}: {_line(word)} is none of the choices")
+    raise ValueError(f"{field.title}: {_line(word)} is not one of the choices")
 
 
 def _detail(server: str, origin: str, message: str, *lines: str, again: str = "") -> tuple[str, ...]:

@@ -52,7 +52,7 @@ class _Bounded(httpx2.AsyncBaseTransport):
             self._gauge.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip()
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
-            raise httpx2.ReadError("it packs its answers, though it was asked not to")
+            raise httpx2.ReadError("it compresses its answers, although it was asked not to")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         response.stream = _Counted(response.stream, self._gauge)
         return response

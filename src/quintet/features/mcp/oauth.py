@@ -36,7 +36,7 @@ LOGIN_SECONDS = 300.0
 MOST_HEAD = 16_384  # bytes of a request to the port that waits for the answer
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 DONE = "You are logged in. You can close this page."
-WRONG = "This is not the answer that was waited for."
+WRONG = "This is not the expected answer."
 
 
 class LoginNeeded(OAuthFlowError):

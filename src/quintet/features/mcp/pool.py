@@ -140,7 +140,7 @@ class McpPool:
                 f"{server} has no tool {tool}.{did_you_mean(tool, schema)} It has: {few(list(schema), 40) or 'none'}."
             )
         if problem := misfit(arguments, schema, "tool_args"):
-            raise ToolFailed(f"{server}:{tool}: {problem}. It takes: {wanted(schema)}.")
+            raise ToolFailed(f"{server}:{tool}: {problem}. Its arguments: {wanted(schema)}.")
         seconds = self._named(server).timeout
         loop = asyncio.get_running_loop()
         latest = loop.time() + max(LONGEST_CALL, seconds)
@@ -156,7 +156,7 @@ class McpPool:
                 began = loop.time()
                 limit.reschedule(None)  # the person takes the time that it takes, and so does a model
                 try:
-                    return await ask(question) if ask else CallReply(refused="nobody can be asked here")
+                    return await ask(question) if ask else CallReply(refused="nobody can be asked in this run")
                 finally:
                     latest += loop.time() - began
                     limit.reschedule(min(loop.time() + max(seconds, AFTER_ANSWER), latest + AFTER_ANSWER))
@@ -211,7 +211,7 @@ class McpPool:
                 return await self._asked(name, question, once=True)
             why = f"{lost}{open.last_words()}"
         await self._end(name)
-        unknown = "What became of the call is unknown; the" if once else "The"
+        unknown = "The outcome of the call is not known; the" if once else "The"
         raise ToolFailed(f"{name}: {why.rstrip('.')}. {unknown} next use starts {name} again.")
 
     def _named(self, name: str) -> McpServer:
@@ -239,8 +239,8 @@ class McpPool:
                 await self._end(name, counted=not changed)
             if self._ends[name] >= MOST_ENDS:
                 raise ToolFailed(
-                    f"{name} has ended {self._ends[name]} times in this session and is not started again; "
-                    "`quintet mcp doctor` looks at it"
+                    f"{name} has ended {self._ends[name]} times in this session and is not started again; run "
+                    "`quintet mcp doctor` to check it"
                 )
             open = self._open[name] = await self._started(server)
             open.note = note
@@ -259,7 +259,7 @@ class McpPool:
                 )
         except TimeoutError:
             self._ends[server.name] += 1
-            late = f"{server.name} did not get ready within {server.timeout:g} s."
+            late = f"{server.name} was not ready within {server.timeout:g} s."
             raise ToolFailed(f"{late}{self._hint(server, '')}") from None
         except (Lost, ServerRefused) as error:
             self._ends[server.name] += 1

@@ -104,7 +104,7 @@ class CallHelp:
         parts = urlsplit(params.url)
         local = parts.scheme == "http" and parts.hostname in ("127.0.0.1", "localhost", "::1")
         if not (parts.scheme == "https" and parts.hostname and "@" not in parts.netloc) and not local:
-            self.notes.append(f"{server.name} asked for a page that is not https, and was declined")
+            self.notes.append(f"{server.name} asked for a page without https, and was declined")
             return DECLINED
         reply = await self._put(forms.page(server.name, server.origin, params.message, params.url))
         return types.ElicitResult(action="accept") if reply.choice == forms.YES else self._no(reply)
@@ -144,7 +144,7 @@ class CallHelp:
         if self._advisers is None or not self._advisers.ready("smart"):
             return "there is no language model here"
         if params.tools:
-            return "a model that is asked so has no tools"
+            return "a model that a server asks has no tools"
         if self._too_often():
             return f"it asked more than {MOST_ASKED} times in one call"
         known = server.sampling == "allow" or server.name in self._allowed
@@ -160,12 +160,12 @@ def _may_it(server: McpServer, params: types.CreateMessageRequestParams) -> Call
     choices = (CallChoice(ONCE, "yes"), CallChoice(SESSION, "yes, for this session"), CallChoice(NO, "no"))
     detail = (
         labelled("Server", f"{server.name} ({server.origin}) asks this, not Quintet"),
-        labelled("Model", "the one of model mode smart, at your cost"),
-        labelled("Goes to", f"{server.name} gets the answer; the model gets only what stands below"),
+        labelled("Model", "the model of model mode smart, at your cost"),
+        labelled("Goes to", f"{server.name} gets the answer; the model gets only what is below"),
         BETWEEN,
         *_told(params)[0][: forms.MOST_TEXT].splitlines(),
     )
-    return CallQuestion(f"Let MCP server {server.name} ask your model?", choices, detail, spends=True)
+    return CallQuestion(f"Allow MCP server {server.name} to ask your model?", choices, detail, spends=True)
 
 
 def _told(params: types.CreateMessageRequestParams) -> tuple[str, list[Image]]:
@@ -179,10 +179,10 @@ def _told(params: types.CreateMessageRequestParams) -> tuple[str, list[Image]]:
             elif isinstance(block, types.ImageContent):
                 images.append(_image(block))
             else:
-                raise ValueError("only text and pictures can be put to the model")
+                raise ValueError("only text and pictures can be sent to the model")
     text = "\n\n".join(pieces)
     if len(text) > MOST_SAMPLE:
-        raise ValueError(f"{len(text)} characters; {MOST_SAMPLE} can be put to the model")
+        raise ValueError(f"{len(text)} characters; the limit is {MOST_SAMPLE}")
     return text, images
 
 

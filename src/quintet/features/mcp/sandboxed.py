@@ -44,11 +44,11 @@ def refused_folder(paths: Iterable[str], root: str, private: Sequence[str]) -> s
     for given in paths:
         path = whole(given)
         if not os.path.isabs(os.path.expanduser(given)):
-            return f"{given}: a whole path is expected, or one that begins with ~"
+            return f"{given}: expected an absolute path, or one that begins with ~"
         if any(below(place, path) for place in (root, home())):
-            return f"{given} holds the project or your home: name a folder inside"
+            return f"{given} contains the project or your home: name a folder inside"
         if any(below(path, own) or below(own, path) for own in map(os.path.realpath, private)):
-            return f"{given} holds files of Quintet's own"
+            return f"{given} contains Quintet's own files"
     return ""
 
 

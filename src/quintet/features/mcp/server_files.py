@@ -62,7 +62,7 @@ def servers(
     brought, notes = _of_project(root, trust)
     for name, entry in brought.items():
         if name in found:
-            notes.append(f"{FILE}: {name} is passed over: your settings have a server of that name")
+            notes.append(f"{FILE}: {name} is ignored: your settings have a server with that name")
         elif isinstance(entry, str):
             found[name] = McpServer(name, FILE, problem=entry)
         else:
@@ -137,15 +137,15 @@ def _made(
 def _problem(name: str, entry: McpEntry, url: str, missing: Iterable[str]) -> str:
     """Why the server cannot be used; empty if it can."""
     if not NAMES.fullmatch(name):
-        return "its name is not one of letters, digits, _ . and -, at most 64"
+        return "its name may have letters, digits, _ . and -, at most 64"
     if entry.disabled:
         return OFF
     if bool(entry.command) == bool(entry.url):
-        return "a command or a url is expected: one of the two"
+        return "expected a command or a url: one of the two"
     if entry.type == "sse":
-        return "it speaks sse, which MCP has given up; streamable HTTP is expected (type http)"
+        return "it uses sse, which MCP no longer supports; expected streamable HTTP (type http)"
     if entry.type and entry.type not in (HTTP if entry.url else ("stdio",)):
-        return f'type "{entry.type}": stdio goes with a command, http with a url'
+        return f'type "{entry.type}": stdio needs a command, http needs a url'
     if entry.url and not url.startswith(("http://", "https://")):
         return "its url is not an http address"
     if unset := list(dict.fromkeys(missing)):

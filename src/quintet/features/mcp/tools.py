@@ -34,7 +34,7 @@ def _touch(arguments: dict[str, Any]) -> Touch:
         )
     if arguments["command"] != "call_tool":
         return Touch(frozenset({Effect.FETCH}), server=server)
-    return Touch(frozenset({Effect.NETWORK}), asks="what a server's tool does is up to the server")
+    return Touch(frozenset({Effect.NETWORK}), asks="the server decides what its tool does")
 
 
 @tool(effects={Effect.FETCH, Effect.NETWORK}, touch=_touch, needs=("mcp",), service="mcp", pauses=True)
@@ -76,7 +76,7 @@ def _arguments(given: dict[str, Any] | str | None) -> dict[str, Any]:
         try:
             given = wire_json.decode(given)
         except ValueError as error:
-            raise ToolFailed(f"tool_args: an object is expected, and this text is no JSON ({error})") from None
+            raise ToolFailed(f"tool_args: expected an object, but this text is not JSON ({error})") from None
     if given and not isinstance(given, dict):
         raise ToolFailed("tool_args: an object is expected")
     return given if isinstance(given, dict) else {}
@@ -130,6 +130,4 @@ def _cut(text: str, most: int = MOST_DESCRIBED) -> str:
 def _bounded(text: str) -> str:
     if len(text) <= MOST_CHARACTERS:
         return text
-    return (
-        f"{text[:MOST_CHARACTERS]}\n… {len(text) - MOST_CHARACTERS} characters left out; ask about one with tool_name"
-    )
+    return f"{text[:MOST_CHARACTERS]}\n… {len(text) - MOST_CHARACTERS} characters omitted; ask about one with tool_name"

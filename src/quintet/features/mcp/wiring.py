@@ -83,8 +83,8 @@ def _refuses(loaded: LoadedSettings, redacted: Callable[[str], str], server: str
     value = os.environ.get(variable, "")
     if may_be_secret(variable, loaded.settings.secrets.patterns) or _hides(value, redacted):
         return (
-            f"it asks for {variable}, which may be a secret; a server of a project gets it only if your settings say "
-            f'[mcp] variables = ["{server}: {variable}"]'
+            f"it asks for {variable}, which may be a secret; a server of a project gets it only if your "
+            f'settings have [mcp] variables = ["{server}: {variable}"]'
         )
     return ""
 

@@ -92,14 +92,17 @@ def mcp_server(arguments: list[str]) -> int:
         "mcp-server", "Offer Quintet's tools to other agents as an MCP server: over stdio, or HTTP on this machine."
     )
     parser.add_argument(
-        "--toolsets", default="swe", metavar="LIST", help="whose tools: swe (the default), git, data …; with commas"
+        "--toolsets",
+        default="swe",
+        metavar="LIST",
+        help="the toolsets to offer: swe (the default), git, data …; with commas",
     )
     parser.add_argument("--http", type=int, metavar="PORT", help="streamable HTTP on 127.0.0.1; 0 picks a port")
     parser.add_argument(
         "--token-env",
         default="",
         metavar="NAME",
-        help="with --http: variable that holds the token that callers must send",
+        help="with --http: the variable that contains the token that callers must send",
     )
     dial_flags(parser)
     parsed = parser.parse_args(arguments)
