@@ -7,6 +7,7 @@ It only grows at its end. Of the blocks before that, those of calls that still r
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from quintet.domain.base.safe_text import brief, visible
 from quintet.domain.journal import protocol as p
@@ -40,6 +41,14 @@ class _Reply:
 
 
 class Transcript:
+    # The kinds of blocks it is made of; another surface has its own.
+    prompt_block: type[Any] = PromptBlock
+    lines_block: type[Any] = LinesBlock
+    answer_block: type[Any] = AnswerBlock
+    folded_block: type[Any] = FoldedBlock
+    call_block: type[Any] = CallBlock
+    joined_block: type[Any] = JoinedCallsBlock
+
     def __init__(self, *, continues: bool = False) -> None:
         self.blocks: list[Block] = []
         self.marks: list[int] = []  # the events at which a turn or a unit begins: there it can be cut in two
@@ -95,12 +104,12 @@ class Transcript:
 
     def note(self, *lines: Line) -> None:
         """Add lines of the surface itself."""
-        self._add(LinesBlock(lines))
+        self._add(self.lines_block(lines))
 
     def greet(self, *lines: Line) -> None:
         """Lines of the surface that stand at the top until something is said; none if something was."""
-        if not any(isinstance(block, PromptBlock) for block in self.blocks):
-            self._greeting = LinesBlock(lines)
+        if not any(isinstance(block, self.prompt_block) for block in self.blocks):
+            self._greeting = self.lines_block(lines)
             self._add(self._greeting)
 
     def _step_aside(self) -> None:
@@ -121,10 +130,10 @@ class Transcript:
                 self._turn.apply(event)
                 self.answer, self._call = "", None
                 if event.text and event.submission:  # otherwise the cycle shows it
-                    self._add(PromptBlock(event.text))
+                    self._add(self.prompt_block(event.text))
             case p.CycleBegan():
                 if event.text and event.submission != self._ran:
-                    self._add_above(PromptBlock(event.text), self._began)
+                    self._add_above(self.prompt_block(event.text), self._began)
                 self._describe(recorded)
             case p.CycleMoved(phase=CyclePhase.EXECUTING):
                 self._unit = []
@@ -145,7 +154,7 @@ class Transcript:
             case p.ModelReplied():
                 self._replied(event)
             case p.ToolStarted() if event.tool not in QUIET:
-                call = self._calls[event.call] = CallBlock(
+                call = self._calls[event.call] = self.call_block(
                     event.tool, f"{brief(event.arguments, 400)}{with_rights(event)}"
                 )
                 self._add(call)
@@ -153,7 +162,7 @@ class Transcript:
             case p.ToolFinished() if event.call in self._calls:
                 self._finished(self._calls.pop(event.call), event)
             case p.QuestionAsked():
-                asked = self._questions[event.question] = LinesBlock(
+                asked = self._questions[event.question] = self.lines_block(
                     [Line(f"? {visible(event.text)}", "warning")], "  "
                 )
                 self._add(asked)
@@ -163,7 +172,7 @@ class Transcript:
                 report = event.report
                 text = report.as_markdown().partition("\n")[2].strip()
                 heading = f"review  {report.heading}"
-                self._add(FoldedBlock(heading, text, "warning" if report.issues else "dim", markdown=True))
+                self._add(self.folded_block(heading, text, "warning" if report.issues else "dim", markdown=True))
             case p.CommandRan():
                 self._command_ran(recorded, event)
             case p.ModelFailed():
@@ -198,7 +207,7 @@ class Transcript:
             reply.inside, reply.held = False, rest.lstrip("\n")
         if reply.held:
             if reply.answer is None:
-                reply.answer = AnswerBlock()
+                reply.answer = self.answer_block()
                 self._add(reply.answer)
             reply.answer.append(reply.held)
             reply.held = ""
@@ -206,7 +215,7 @@ class Transcript:
 
     def _think(self, reply: _Reply, text: str) -> None:
         if reply.thinking is None and text.strip():
-            reply.thinking = FoldedBlock("reasoning")
+            reply.thinking = self.folded_block("reasoning")
             self._add(reply.thinking)
             text = text.lstrip("\n")
         if reply.thinking and text:
@@ -219,7 +228,7 @@ class Transcript:
         if signal.tool in QUIET or self._turn.reports:
             return
         if signal.place not in calls:
-            calls[signal.place] = LinesBlock([], "  ")
+            calls[signal.place] = self.lines_block([], "  ")
             self._add(calls[signal.place])
         about = brief(signal.about, 200)
         calls[signal.place].lines = [Line(f"▸ {signal.tool} {about}".rstrip() + "  being written", "dim")]
@@ -241,7 +250,7 @@ class Transcript:
         if reply.thinking is None and thought.strip():
             self._think(reply, thought.strip())
         if text.strip() and reply.answer is None:
-            reply.answer = AnswerBlock()
+            reply.answer = self.answer_block()
             self._add(reply.answer)
         if reply.answer:
             reply.answer.finish(text)
@@ -256,7 +265,7 @@ class Transcript:
         typed = event.line.startswith("/") and event.submission not in self.pressed
         if (lines or (typed and self._of_command)) and (typed or "event" in event.data):  # a command, or an agent's
             self._ran = event.submission
-            self._add_above(PromptBlock(event.line, "dim"), self._of_command)
+            self._add_above(self.prompt_block(event.line, "dim"), self._of_command)
         self._of_command = []
         self._lines(lines, "  ")
 
@@ -264,8 +273,8 @@ class Transcript:
         """Put the calls of a finished unit in one row, in the place of the first."""
         there = [index for index, block in enumerate(self.blocks) if block in calls]
         if len(there) > 1:
-            joined = JoinedCallsBlock(
-                [block for block in self.blocks if isinstance(block, CallBlock) and block in calls]
+            joined = self.joined_block(
+                [block for block in self.blocks if isinstance(block, self.call_block) and block in calls]
             )
             joined.spaced, joined.mark = self.blocks[there[0]].spaced, self.blocks[there[0]].mark
             self.blocks.insert(there[0], joined)
@@ -294,7 +303,7 @@ class Transcript:
                 self._call.show()
                 self._touch(self._call)
             else:
-                self._add(AnswerBlock(event.answer))
+                self._add(self.answer_block(event.answer))
         self._describe(recorded)
 
     def _describe(self, recorded: p.Recorded) -> None:
@@ -302,7 +311,7 @@ class Transcript:
 
     def _lines(self, lines: list[Line], indent: str) -> None:
         if lines:
-            self._add(LinesBlock(lines, indent))
+            self._add(self.lines_block(lines, indent))
 
     def _wait(self, signal: p.Countdown | p.Working) -> None:
         if isinstance(signal, p.Countdown):
@@ -310,7 +319,7 @@ class Transcript:
         else:
             line = Line(f"{how_far(signal)} · Esc stops", "dim")
         if self._countdown is None:
-            self._countdown = LinesBlock([line], "  ")
+            self._countdown = self.lines_block([line], "  ")
             self._add(self._countdown)
         else:
             self._countdown.lines = [line]
@@ -326,12 +335,12 @@ class Transcript:
     # ── blocks
 
     def _add(self, block: Block) -> None:
-        if self._greeting and isinstance(block, PromptBlock):
+        if self._greeting and isinstance(block, self.prompt_block):
             self._step_aside()
         before = next((one for one in reversed(self.blocks) if not one.hidden), None)
         first = before is None and not self._continues
-        block.spaced = not first and (block.spaced or isinstance(before, PromptBlock | AnswerBlock))
-        if isinstance(before, PromptBlock) and isinstance(block, LinesBlock):
+        block.spaced = not first and (block.spaced or isinstance(before, (self.prompt_block, self.answer_block)))
+        if isinstance(before, self.prompt_block) and isinstance(block, self.lines_block):
             block.spaced = False
         block.mark = self.marks[-1] if self.marks else 0
         self.blocks.append(block)
