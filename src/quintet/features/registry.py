@@ -34,6 +34,7 @@ SHIPPED: tuple[str, ...] = (
     "mcp",
     "otel",
     "web_search",
+    "web_ui",
 )
 
 

@@ -11,17 +11,18 @@ _Row = tuple[str, int, str]  # sign, number, text; a row without a sign is shown
 
 def numbered(diff: str) -> list[str]:
     """Lines that begin with their sign: `+  12  text`. What stands before the first hunk is left out."""
-    rows = _rows(diff)
+    rows = diff_rows(diff)
     first = next((at for at, row in enumerate(rows) if row[0]), len(rows))
     return _shown([row for row in rows[first:] if row[0] or row[2] == GAP])
 
 
 def numbered_files(changes: str) -> list[str]:
     """The same of what a tool says it changed: several diffs, each under its file's name, with the notes between."""
-    return _shown(_rows(changes))
+    return _shown(diff_rows(changes))
 
 
-def _rows(diff: str) -> list[_Row]:
+def diff_rows(diff: str) -> list[_Row]:
+    """Each line as its sign, its number (0 where it is not known) and its text; what has no sign is shown as it is."""
     out: list[_Row] = []
     several = diff.count("\n+++ ") > 1
     old = new = 0  # the numbers of the next lines; 0 where they are not known

@@ -123,7 +123,7 @@ class Transcript:
     def _event(self, recorded: p.Recorded) -> None:
         recorded = self._without_repeats(recorded)
         event = recorded.event
-        if _begins(event):
+        if begins_transcript(event):
             self.marks.append(recorded.seq)
         match event:
             case p.TurnStarted():
@@ -362,7 +362,7 @@ class Transcript:
                 return
 
 
-def _begins(event: p.Event) -> bool:
+def begins_transcript(event: p.Event) -> bool:
     """Whether a transcript can begin with this event and read as it does in its place."""
     match event:
         case p.TurnStarted():

@@ -1,0 +1,128 @@
+"""Who may come in and what they may do there: tokens, roles, hosts, origins, attempts. Pure.
+
+A token stands in a link once; the browser then holds a cookie that is made from it. Two things keep other pages out:
+a request must name one of our own hosts, and one that changes something must come from one of our own pages.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from enum import StrEnum
+from hashlib import sha256
+
+from msgspec import Struct
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+MOST_WRONG = 10  # tokens from one address, within
+WINDOW_SECONDS = 60.0
+SAFE_METHODS = frozenset({"GET", "HEAD"})
+
+# Nothing runs but our own scripts, nothing is loaded from elsewhere, and no page can put ours into a frame.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "manifest-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # with none at all a form would not name its origin
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class VisitorRole(StrEnum):
+    OWNER = "owner"
+    VIEWER = "viewer"  # sees everything, changes nothing
+
+
+class Doors(Struct, frozen=True):
+    """What a request is held against."""
+
+    tokens: Mapping[VisitorRole, str]
+    hosts: frozenset[str]  # as a Host header names them, in lower case
+    secure: bool = False  # the browser comes by https
+
+    @property
+    def origins(self) -> frozenset[str]:
+        scheme = "https" if self.secure else "http"
+        return frozenset(f"{scheme}://{host}" for host in self.hosts)
+
+    def role_of_token(self, token: str) -> VisitorRole | None:
+        """Every token is compared, so that the time it takes tells nothing."""
+        found = [role for role, known in self.tokens.items() if hmac.compare_digest(known.encode(), token.encode())]
+        return found[0] if found else None
+
+    def cookie(self, role: VisitorRole) -> str:
+        digest = hmac.new(self.tokens[role].encode(), f"cookie {role}".encode(), sha256).hexdigest()
+        return f"{role}.{digest}"
+
+    def role_of_cookie(self, cookie: str) -> VisitorRole | None:
+        found = [role for role in self.tokens if hmac.compare_digest(self.cookie(role).encode(), cookie.encode())]
+        return found[0] if found else None
+
+
+class Knock(Struct, frozen=True):
+    """What a request says of itself."""
+
+    method: str
+    host: str
+    origin: str = ""
+    site: str = ""  # Sec-Fetch-Site
+    cookie: str = ""
+    bearer: str = ""
+
+
+class Refusal(Struct, frozen=True):
+    status: int
+    text: str
+
+
+def admitted(doors: Doors, knock: Knock) -> VisitorRole | Refusal:
+    """The role in which a request is let in, or why it is not."""
+    if knock.host.lower() not in doors.hosts:
+        return Refusal(421, "This server does not answer to that host name.")
+    if knock.site == "cross-site" or (knock.origin and knock.origin.lower() not in doors.origins):
+        return Refusal(403, "This request comes from another site.")
+    if knock.bearer:
+        role = doors.role_of_token(knock.bearer)
+    else:
+        role = doors.role_of_cookie(knock.cookie)
+        if role and knock.method not in SAFE_METHODS and not knock.origin:  # a browser always names it here
+            return Refusal(403, "A request that changes something must name its origin.")
+    if role is None:
+        return Refusal(401, "Open the link that `quintet web` printed: it holds the token.")
+    if role is VisitorRole.VIEWER and knock.method not in SAFE_METHODS:
+        return Refusal(403, "You can look at everything here and change nothing.")
+    return role
+
+
+class Attempts:
+    """Wrong tokens, by the address that they came from; too many close the door to that address for a while."""
+
+    def __init__(self) -> None:
+        self._wrong: dict[str, list[float]] = {}
+
+    def closed(self, address: str, now: float) -> bool:
+        recent = [at for at in self._wrong.get(address, ()) if now - at < WINDOW_SECONDS]
+        if recent:
+            self._wrong[address] = recent
+        else:
+            self._wrong.pop(address, None)
+        return len(recent) >= MOST_WRONG
+
+    def wrong(self, address: str, now: float) -> None:
+        self._wrong.setdefault(address, []).append(now)
+        if len(self._wrong) > 10_000:  # addresses are cheap to invent
+            self._wrong.pop(next(iter(self._wrong)))
+
+
+def hosts_of(host: str, port: int, names: tuple[str, ...] = ()) -> frozenset[str]:
+    """The Host headers that mean this server; `names` are those of a proxy before it."""
+    own = LOOPBACK if host in LOOPBACK else {host}
+    found = {f"[{one}]:{port}" if ":" in one else f"{one}:{port}" for one in own}
+    if port in (80, 443):
+        found |= {f"[{one}]" if ":" in one else one for one in own}
+    return frozenset(one.lower() for one in (*found, *names))

@@ -1,0 +1,128 @@
+"""`quintet web`: serves the pages on this machine, and says where."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import sys
+import webbrowser
+from argparse import ArgumentParser, Namespace
+from secrets import token_urlsafe
+
+from quintet.adapters.files.paths import locate, state_folder
+from quintet.adapters.files.private_files import private, private_folder
+from quintet.cli.parsing import make_parser
+from quintet.domain.base.errors import QuintetError, UsageError
+from quintet.features.web_ui.access import LOOPBACK, Doors, VisitorRole, hosts_of
+from quintet.surfaces.tables import complain, say
+
+INSTALL = "pip install 'quintet[webui]'"
+
+
+def web(arguments: list[str]) -> int:
+    parser = make_parser("web", "Sessions, tasks and settings in your browser. Ctrl+C ends it.")
+    _flags(parser)
+    parsed = parser.parse_args(arguments)
+    _check(parsed)
+    try:
+        from quintet.features.web_ui.serving import bound, serve  # needs what the extra brings
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"`quintet web` needs {error.name}, which is not installed", hint=f"Install it: {INSTALL}"
+        ) from None
+    places = locate(parsed.directory)
+    tokens = {VisitorRole.OWNER: kept_token("owner", anew=parsed.new_token)}
+    if parsed.viewer_token:
+        tokens[VisitorRole.VIEWER] = kept_token("viewer", anew=parsed.new_token)
+    listening = bound(parsed.host, parsed.port)
+    port = listening.getsockname()[1]
+    secure = bool(parsed.tls_cert) or parsed.behind_proxy
+    names = tuple(one.lower() for one in parsed.name)
+    doors = Doors(tokens, hosts_of(parsed.host, port, names), secure)
+    shown = names[0] if names else f"[{parsed.host}]:{port}" if ":" in parsed.host else f"{parsed.host}:{port}"
+    url = f"{'https' if secure else 'http'}://{shown}/"
+    _tell(parsed, url, tokens)
+    if parsed.open and not parsed.json:
+        webbrowser.open(f"{url}?token={tokens[VisitorRole.OWNER]}")
+    return serve(doors, places, listening, port, parsed.tls_cert, parsed.tls_key, proxied=parsed.behind_proxy)
+
+
+def _flags(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="the address to serve on; beyond this machine only with TLS"
+    )
+    parser.add_argument("--port", type=int, default=0, help="0, the default: any that is free")
+    parser.add_argument("--open", action="store_true", dest="open", help="open it in your browser")
+    parser.add_argument("--no-open", action="store_false", dest="open", help="the default")
+    parser.add_argument("--json", action="store_true", help="say where it is as one line of JSON")
+    parser.add_argument("--viewer-token", action="store_true", help="also make a link that can look and change nothing")
+    parser.add_argument(
+        "--new-token", action="store_true", help="make new tokens: links and browsers of before are out"
+    )
+    parser.add_argument("--tls-cert", default="", metavar="FILE", help="serve https with this certificate")
+    parser.add_argument("--tls-key", default="", metavar="FILE", help="its key")
+    parser.add_argument("--behind-proxy", action="store_true", help="a proxy on this machine speaks https for it")
+    parser.add_argument(
+        "--name", action="append", default=[], metavar="HOST", help="a host name it is reached by, with its port"
+    )
+
+
+def _check(parsed: Namespace) -> None:
+    if not 0 <= parsed.port <= 65535:
+        raise UsageError(f"--port {parsed.port}: not a port; 0 to 65535")
+    if bool(parsed.tls_cert) != bool(parsed.tls_key):
+        raise UsageError("--tls-cert and --tls-key go together")
+    for file in filter(None, (parsed.tls_cert, parsed.tls_key)):
+        if not os.path.isfile(file):
+            raise UsageError(f"{file}: no such file")
+    if not _on_this_machine(parsed.host) and not parsed.tls_cert:
+        raise UsageError(
+            f"--host {parsed.host} would be open to other machines without TLS",
+            hint="Give --tls-cert and --tls-key, or serve on 127.0.0.1 with --behind-proxy.",
+        )
+    if parsed.behind_proxy and not parsed.name:
+        raise UsageError("--behind-proxy needs --name: the host name that browsers use")
+
+
+def _on_this_machine(host: str) -> bool:
+    if host in LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _tell(parsed: Namespace, url: str, tokens: dict[VisitorRole, str]) -> None:
+    links = {role: f"{url}?token={token}" for role, token in tokens.items()}
+    if parsed.json:
+        told = {"url": url, "token": tokens[VisitorRole.OWNER], "link": links[VisitorRole.OWNER]}
+        if VisitorRole.VIEWER in tokens:
+            told |= {"viewer_token": tokens[VisitorRole.VIEWER], "viewer_link": links[VisitorRole.VIEWER]}
+        say([json.dumps(told)])
+    else:
+        say([f"Open {links[VisitorRole.OWNER]}"])
+        if VisitorRole.VIEWER in links:
+            say([f"To look only: {links[VisitorRole.VIEWER]}"])
+        complain("The link holds a token: who has it can do here what you can. Ctrl+C ends the server.")
+    sys.stdout.flush()
+
+
+def kept_token(name: str, *, anew: bool = False) -> str:
+    """The user's token for a role: the same after a restart, so that open pages go on."""
+    folder = os.path.join(state_folder(), "web")
+    path = os.path.join(folder, name)
+    try:
+        private_folder(folder)
+        if not anew and os.path.exists(path):
+            with open(path, encoding="ascii") as file:
+                if len(token := file.read().strip()) >= 32:
+                    return token
+        token = token_urlsafe(32)
+        with open(f"{path}.new", "w", encoding="ascii", opener=private) as file:
+            file.write(token)
+        os.replace(f"{path}.new", path)
+    except OSError as error:
+        raise QuintetError(f"{path}: the token cannot be kept ({error.strerror})") from error
+    return token

@@ -1,0 +1,573 @@
+"""The server: every request is held against `access` first, then answered with a page, a fragment or a stream.
+
+What changes something is a POST and becomes a submission like any other: the page that sent it learns what came of it
+from the stream, as every other page does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from secrets import token_hex
+from typing import Any
+from urllib.parse import parse_qs, quote
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from quintet.adapters.agents.agents import LocalAgents
+from quintet.adapters.files.paths import Places
+from quintet.adapters.files.private_files import private, private_folder
+from quintet.adapters.settings import layers as config
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.sqlite.database import clear_errors
+from quintet.app.lookups import needed, stored
+from quintet.app.open import open_session
+from quintet.app.opening_notes import sound_agents
+from quintet.app.task_lookups import tasks_here, under_way
+from quintet.app.terminal_ui import at_hand
+from quintet.app.trust_question import trust_question
+from quintet.domain.agents.agent import Agent
+from quintet.domain.base.errors import NotFound, QuintetError, UsageError
+from quintet.domain.dials.axes import Surface
+from quintet.domain.input.slash_line import CommandUsage
+from quintet.domain.journal import protocol as p
+from quintet.domain.models.known import is_free
+from quintet.domain.ports.prompt import PromptSources
+from quintet.domain.tasks.board import board
+from quintet.engine.commands.table import NO_FEATURES, usages
+from quintet.engine.reports import accounts
+from quintet.engine.reports.conversation_page import KINDS, as_markdown, exchanges
+from quintet.engine.reports.forensics import allowance, examine
+from quintet.engine.reports.forensics_page import page as forensics_page
+from quintet.engine.session.why import decision_behind, why
+from quintet.features.registry import features
+from quintet.features.web_ui import pages
+from quintet.features.web_ui.access import HEADERS, Attempts, Doors, Knock, Refusal, VisitorRole, admitted
+from quintet.features.web_ui.live import LiveSession, LiveSessions
+from quintet.features.web_ui.projects import Projects
+
+STATIC = os.path.join(os.path.dirname(__file__), "static")
+TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+MOST_BODY = 1_000_000  # bytes of a form
+MOST_PICTURE = 8_000_000
+BODY_SECONDS = 20.0
+MOST_STREAMS = 300
+SWEEP_SECONDS = 30.0
+COOKIE_SECONDS = 30 * 24 * 3600
+PICTURES = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"RIFF": ".webp"}
+MOST_OFFERS = 8
+MOST_PAST = 500
+
+
+class Guard:
+    """Lets in who may come in, and puts the headers that protect a page on every answer."""
+
+    def __init__(self, app: ASGIApp, doors: Doors, cookie: str) -> None:
+        self._app = app
+        self._doors = doors
+        self._cookie = cookie
+        self._attempts = Attempts()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def protected(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                given = {name.lower() for name, _ in message["headers"]}
+                own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *(one for one in own if one[0] not in given)]
+            await send(message)
+
+        request = Request(scope, receive)
+        answer = await self._answer(request)
+        await (answer or self._app)(scope, receive, protected)
+
+    async def _answer(self, request: Request) -> Response | None:
+        """An answer of the door's own; None where the request goes on."""
+        knock = self._knock(request)
+        decided = admitted(self._doors, knock)
+        if isinstance(decided, Refusal) and decided.status == 421:
+            return HTMLResponse(pages.problem(421, decided.text), 421)
+        path = request.url.path
+        if path.startswith("/static/"):
+            return None
+        address = request.client.host if request.client else ""
+        token = request.query_params.get("token", "") if request.method == "GET" else ""
+        if isinstance(decided, Refusal) and decided.status == 403:
+            return HTMLResponse(pages.problem(403, decided.text), 403)
+        if path == "/enter" and request.method == "POST":
+            token = (await form(request)).get("token", "")
+        if token:
+            return self._enter(token, address, request)
+        if isinstance(decided, Refusal):
+            if knock.bearer:
+                if self._attempts.closed(address, time.monotonic()):
+                    return HTMLResponse(pages.door("Too many wrong tokens. Try again in a minute."), 429)
+                self._attempts.wrong(address, time.monotonic())
+            return HTMLResponse(pages.door(decided.text), decided.status)
+        request.scope["role"] = decided
+        return None
+
+    def _enter(self, token: str, address: str, request: Request) -> Response:
+        now = time.monotonic()
+        if self._attempts.closed(address, now):
+            return HTMLResponse(pages.door("Too many wrong tokens. Try again in a minute."), 429)
+        role = self._doors.role_of_token(token)
+        if role is None:
+            self._attempts.wrong(address, now)
+            return HTMLResponse(pages.door("That is not the token of this server."), 401)
+        where = request.url.path if request.method == "GET" and request.url.path != "/enter" else "/"
+        answer = RedirectResponse(where, 303)
+        answer.set_cookie(
+            self._cookie,
+            self._doors.cookie(role),
+            max_age=COOKIE_SECONDS,
+            httponly=True,
+            samesite="strict",
+            secure=self._doors.secure,
+        )
+        return answer
+
+    def _knock(self, request: Request) -> Knock:
+        headers = request.headers
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        return Knock(
+            request.method,
+            headers.get("host", ""),
+            headers.get("origin", ""),
+            headers.get("sec-fetch-site", ""),
+            request.cookies.get(self._cookie, ""),
+            given.strip() if kind.lower() == "bearer" else "",
+        )
+
+
+async def body(request: Request, most: int) -> bytes:
+    """What was sent, if it comes in time and is not too much."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for part in request.stream():
+                size += len(part)
+                if size > most:
+                    raise HTTPException(413, f"That is more than {most // 1_000_000} MB.")
+                parts.append(part)
+    except TimeoutError:
+        raise HTTPException(408, "The request took too long.") from None
+    except ClientDisconnect:
+        raise HTTPException(400, "The request broke off.") from None
+    return b"".join(parts)
+
+
+async def form(request: Request) -> dict[str, str]:
+    """The fields of a form, or of a JSON object of texts."""
+    sent = await body(request, MOST_BODY)
+    if request.headers.get("content-type", "").startswith("application/json"):
+        try:
+            return msgspec.json.decode(sent, type=dict[str, str])
+        except msgspec.DecodeError as error:
+            raise HTTPException(400, f"That is not a JSON object of texts: {error}") from None
+    try:
+        fields = parse_qs(sent.decode(), keep_blank_values=True, max_num_fields=50)
+    except ValueError as error:
+        raise HTTPException(400, f"That is no form: {error}") from None
+    return {name: values[-1] for name, values in fields.items()}
+
+
+class WebServer:
+    """The routes, and what they share."""
+
+    def __init__(self, here: Places) -> None:
+        self.projects = Projects(here)
+        self.live = LiveSessions(time.monotonic)
+        self._streams = 0
+        self._sources: dict[str, PromptSources] = {}
+        self._uploads: set[str] = set()
+        self._sweeper: asyncio.Task[None] | None = None
+
+    # ── life
+
+    @contextlib.asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        self._sweeper = asyncio.create_task(self._sweep())
+        try:
+            yield
+        finally:
+            self._sweeper.cancel()
+            await self.live.close()
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            await self.live.sweep()
+
+    # ── what requests name
+
+    def places(self, request: Request) -> Places:
+        return self.projects.places(request.path_params["project"])
+
+    def sources(self, places: Places) -> PromptSources:
+        if places.root not in self._sources:
+            self._sources[places.root] = at_hand(places.root)
+        return self._sources[places.root]
+
+    async def session(self, request: Request) -> LiveSession:
+        places = self.places(request)
+        rows = needed(places)
+        try:
+            with clear_errors(places.database):
+                row = rows.find_session(request.path_params["session"])
+        finally:
+            rows.connection.close()
+        return await self.live.get(places, row.id)
+
+    # ── pages
+
+    async def home(self, request: Request) -> Response:
+        return HTMLResponse(pages.home(await asyncio.to_thread(self.projects.all), role(request)))
+
+    async def project(self, request: Request) -> Response:
+        places = self.places(request)
+        listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
+        asked = await asyncio.to_thread(trust_question, places)
+        card = pages.trust_card(asked.about, asked.listed, asked.changed) if asked else ""
+        return HTMLResponse(
+            pages.project_page(listed, role(request), card if role(request) is VisitorRole.OWNER else "")
+        )
+
+    async def show(self, request: Request) -> Response:
+        live = await self.session(request)
+        if request.path_params["session"] != live.id:
+            return RedirectResponse(f"../{quote(live.id)}/", 303)
+        listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
+        asked = request.query_params.get("why", "")
+        sheet = self._why(live, int(asked)) if asked.isdecimal() else ""
+        return HTMLResponse(
+            pages.session_page(listed.name, listed.slug, live.page(), listed.sessions, live.id, role(request), sheet)
+        )
+
+    async def whole(self, request: Request) -> Response:
+        """The page's moving parts, for one that begins anew."""
+        return JSONResponse((await self.session(request)).page())
+
+    async def older(self, request: Request) -> Response:
+        live = await self.session(request)
+        before = request.query_params.get("before", "")
+        if not before.isdecimal():
+            raise HTTPException(400, "before: the number of an event")
+        html, begin = live.older(int(before))
+        return JSONResponse({"html": html, "begin": begin})
+
+    async def reason(self, request: Request) -> Response:
+        live = await self.session(request)
+        return HTMLResponse(self._why(live, int(request.path_params["event"])))
+
+    def _why(self, live: LiveSession, seq: int) -> str:
+        rows = needed(live.places)
+        try:
+            found = rows.read(live.id, seq - 1, seq)
+            if not found:
+                raise NotFound(f"there is no event {seq} in this session")
+            kinds = ("call_decided", "question_asked")
+            behind = decision_behind(found[0].event, rows.read(live.id, 0, seq - 1, kinds=kinds))
+        finally:
+            rows.connection.close()
+        lines, _ = why(behind or found[0])
+        return pages.why_sheet(lines, seq)
+
+    async def tasks(self, request: Request) -> Response:
+        places = self.places(request)
+        found = await asyncio.to_thread(under_way, places)
+        listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
+        return HTMLResponse(pages.board_page(listed, board(found), found.tasks, found.reasons, role(request)))
+
+    async def task(self, request: Request) -> Response:
+        places, wanted = self.places(request), request.path_params["task"]
+        found, rows = await asyncio.to_thread(tasks_here, places)
+        task = next((one for one in found.tasks if one.id == wanted), None)
+        if task is None:
+            raise NotFound(f"there is no task {wanted}")
+        moves = (
+            [(move.at[:16].replace("T", " "), str(move.after), move.reason) for move in rows.moves(task.id)]
+            if rows
+            else []
+        )
+        listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
+        return HTMLResponse(pages.task_page(listed, task, moves, role(request)))
+
+    async def cost(self, request: Request) -> Response:
+        places, by = self.places(request), request.query_params.get("by", "day")
+        listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
+        rows = stored(places)
+        free = partial(is_free, config.load(places).settings)
+        events = rows.read_project(accounts.KINDS) if rows else []
+        found = accounts.costs(accounts.requests(events), by, free)
+        return HTMLResponse(pages.cost_page(listed, by, accounts.GROUPINGS, found, role(request)))
+
+    async def models(self, request: Request) -> Response:
+        sources = self.sources(self.places(request))
+        listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
+        models, found = await asyncio.to_thread(lambda: (sources.models(), sources.found_models()))
+        return HTMLResponse(pages.models_page(listed, models, found, role(request)))
+
+    async def agents(self, request: Request) -> Response:
+        places = self.places(request)
+        listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
+        return HTMLResponse(pages.agents_page(listed, await asyncio.to_thread(agents_of, places), role(request)))
+
+    async def settings(self, request: Request) -> Response:
+        places, said = self.places(request), ""
+        book = self.sources(places).settings
+        if request.method == "POST":
+            sent = await form(request)
+            try:
+                if sent.get("reset"):
+                    book.unset(sent.get("key", ""))
+                else:
+                    book.change(sent.get("key", ""), sent.get("value", ""))
+                return RedirectResponse(f"settings#set-{quote(sent.get('key', ''))}", 303)
+            except QuintetError as error:
+                said = str(error)
+        listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
+        rows = await asyncio.to_thread(book.rows)
+        return HTMLResponse(pages.settings_page(listed, rows, book.path, said, role(request)), 400 if said else 200)
+
+    async def forensics(self, request: Request) -> Response:
+        live = await self.session(request)
+        rows = needed(live.places)
+        with clear_errors(live.places.database):
+            found = examine(rows.pieces(live.id), allowance(rows.count(live.id)), None)
+        page = "".join(forensics_page(found))
+        # Its own policy stands in the page; here it is kept from everything of ours as well.
+        return HTMLResponse(page, headers={"Content-Security-Policy": "sandbox allow-scripts"})
+
+    async def export(self, request: Request) -> Response:
+        live = await self.session(request)
+        rows = needed(live.places)
+        text = as_markdown(live.id, exchanges(rows.read(live.id, kinds=KINDS)))
+        name = f"quintet-{live.id}.md"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(text, media_type="text/markdown; charset=utf-8", headers=headers)
+
+    # ── the stream
+
+    async def events(self, request: Request) -> Response:
+        live = await self.session(request)
+        seen = request.headers.get("last-event-id") or request.query_params.get("after", "")
+        epoch, _, number = seen.partition(".")
+        if self._streams >= MOST_STREAMS:
+            raise HTTPException(503, "Too many pages follow sessions here.")
+        after = int(number) if number.isdecimal() and epoch == live.epoch else -1
+
+        async def lines() -> AsyncIterator[bytes]:
+            self._streams += 1
+            try:
+                yield b"retry: 1000\n\n"
+                if after < 0:
+                    yield b'data: {"reset":true}\n\n'
+                    return
+                async for frame in live.frames(after):
+                    if not frame:
+                        yield b": \n\n"
+                        continue
+                    number = msgspec.json.decode(frame, type=_Numbered).n
+                    yield b"id: %s.%d\ndata: %s\n\n" % (live.epoch.encode(), number, frame)
+            finally:
+                self._streams -= 1
+
+        return StreamingResponse(lines(), media_type="text/event-stream")
+
+    # ── what a person does
+
+    async def new(self, request: Request) -> Response:
+        places, sent = self.places(request), await form(request)
+        options: dict[str, Any] = {"agent": sent["agent"]} if sent.get("agent") else {}
+        async with open_session(places.root, surface=Surface.WEB, person=True, **options) as session:
+            id = session.id
+        live = await self.live.get(places, id)
+        if sent.get("text", "").strip():
+            await self._say(live, sent)
+        return RedirectResponse(f"s/{quote(id)}/", 303)
+
+    async def say(self, request: Request) -> Response:
+        live, sent = await self.session(request), await form(request)
+        if not sent.get("text", "").strip():
+            raise HTTPException(400, "There is nothing in it.")
+        return self._done(request, await self._say(live, sent))
+
+    async def _say(self, live: LiveSession, sent: dict[str, str]) -> str:
+        text = sent["text"]
+        by_hand = " ".join(path for path in self._uploads if path in text)
+        if not text.startswith("/"):
+            with contextlib.suppress(OSError, QuintetError):
+                await asyncio.to_thread(self.sources(live.places).past.add, text)
+        return await live.submit(p.Say(text=text), sent.get("id", ""), by_hand)
+
+    async def answer(self, request: Request) -> Response:
+        live, sent = await self.session(request), await form(request)
+        choice = p.Answer(question=sent.get("question", ""), choice=sent.get("choice", ""), note=sent.get("note", ""))
+        if choice.question not in live.state.questions:
+            raise HTTPException(409, "That question was answered already.")
+        return self._done(request, await live.submit(choice))
+
+    async def interrupt(self, request: Request) -> Response:
+        return self._done(request, await (await self.session(request)).submit(p.Interrupt()))
+
+    async def accept(self, request: Request) -> Response:
+        live, sent = await self.session(request), await form(request)
+        words = ["/accept"]
+        if sent.get("control") == "autonomous":
+            words.append("--autonomous")
+        if profile := sent.get("profile"):
+            words += ["--permission-profile", profile.split()[0]]
+        return self._done(request, await live.submit(p.Say(text=" ".join(words))))
+
+    async def trust(self, request: Request) -> Response:
+        places, sent = self.places(request), await form(request)
+        if asked := await asyncio.to_thread(trust_question, places):
+            await asyncio.to_thread(asked.decide, sent.get("yes") == "1")
+        return RedirectResponse("./", 303)
+
+    async def upload(self, request: Request) -> Response:
+        live, data = await self.session(request), await body(request, MOST_PICTURE)
+        ending = next((ending for head, ending in PICTURES.items() if data.startswith(head)), "")
+        if not ending:
+            raise HTTPException(415, "Only PNG, JPEG, GIF and WebP pictures can be added.")
+        folder = os.path.join(live.places.outputs, "uploads")
+        private_folder(folder)
+        path = os.path.join(folder, f"{token_hex(8)}{ending}")
+        await asyncio.to_thread(_write, path, data)
+        self._uploads.add(path)
+        return JSONResponse({"path": path})
+
+    def _done(self, request: Request, submission: str) -> Response:
+        """For a script the submission's id; for a page without one, the page again."""
+        if "application/json" in request.headers.get("accept", ""):
+            return JSONResponse({"id": submission})
+        return RedirectResponse("./", 303)
+
+    # ── what is offered while somebody types
+
+    async def offers(self, request: Request) -> Response:
+        live, query = await self.session(request), request.query_params.get("q", "")[:200]
+        if request.query_params.get("kind") == "command":
+            found = [(f"/{one.name} ", one.usage, one.help) for one in commands() if one.name.startswith(query.lower())]
+            return JSONResponse([{"insert": a, "label": b, "about": c} for a, b, c in found[: 2 * MOST_OFFERS]])
+        files = await self.sources(live.places).finder.find(query, MOST_OFFERS)
+        return JSONResponse([{"insert": f"@{name} ", "label": name, "about": ""} for name in files])
+
+    async def past(self, request: Request) -> Response:
+        live = await self.session(request)
+        if role(request) is not VisitorRole.OWNER:
+            raise HTTPException(403, "Past inputs are the owner's.")
+        return JSONResponse((await asyncio.to_thread(self.sources(live.places).past.all))[-MOST_PAST:])
+
+    async def static(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        kind = TYPES.get(os.path.splitext(name)[1])
+        if kind is None or name not in os.listdir(STATIC):
+            raise HTTPException(404, "There is no such file.")
+        with open(os.path.join(STATIC, name), "rb") as file:
+            return Response(file.read(), media_type=kind, headers={"Cache-Control": "no-cache"})
+
+
+class _Numbered(msgspec.Struct):
+    n: int = 0
+
+
+def role(request: Request) -> VisitorRole:
+    found = request.scope["role"]
+    assert isinstance(found, VisitorRole)
+    return found
+
+
+def commands() -> list[CommandUsage]:
+    own = [CommandUsage(one.name, one.usage, one.help) for feature in features() for one in feature.slash]
+    return sorted((*usages(NO_FEATURES), *own), key=lambda one: one.name)
+
+
+def agents_of(places: Places) -> list[tuple[Agent, str]]:
+    loaded = config.load(places)
+    protection = make_terms(places, loaded.settings).protection
+    return LocalAgents(places, protection, trusted=sound_agents(places, loaded.trust)).listed()
+
+
+def _write(path: str, data: bytes) -> None:
+    with open(path, "xb", opener=private) as file:
+        file.write(data)
+
+
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def application(doors: Doors, here: Places, cookie: str) -> ASGIApp:
+    server = WebServer(here)
+    of_session: list[tuple[str, Endpoint, str]] = [
+        ("", server.show, "GET"),
+        ("page", server.whole, "GET"),
+        ("events", server.events, "GET"),
+        ("older", server.older, "GET"),
+        ("why/{event:int}", server.reason, "GET"),
+        ("offers", server.offers, "GET"),
+        ("past", server.past, "GET"),
+        ("forensics", server.forensics, "GET"),
+        ("export", server.export, "GET"),
+        ("say", server.say, "POST"),
+        ("answer", server.answer, "POST"),
+        ("interrupt", server.interrupt, "POST"),
+        ("accept", server.accept, "POST"),
+        ("upload", server.upload, "POST"),
+    ]
+    of_project: list[tuple[str, Endpoint, str]] = [
+        ("", server.project, "GET"),
+        ("new", server.new, "POST"),
+        ("trust", server.trust, "POST"),
+        ("tasks", server.tasks, "GET"),
+        ("tasks/{task}", server.task, "GET"),
+        ("cost", server.cost, "GET"),
+        ("models", server.models, "GET"),
+        ("agents", server.agents, "GET"),
+        ("settings", server.settings, "GET"),
+        ("settings", server.settings, "POST"),
+    ]
+    routes = [
+        Route("/", server.home, methods=["GET"]),
+        Route("/static/{name}", server.static, methods=["GET"]),
+        *(Route(f"/p/{{project}}/s/{{session}}/{path}", run, methods=[method]) for path, run, method in of_session),
+        *(Route(f"/p/{{project}}/{path}", run, methods=[method]) for path, run, method in of_project),
+    ]
+    app = Starlette(
+        routes=routes,
+        lifespan=server.lifespan,
+        exception_handlers={HTTPException: _http_problem, QuintetError: _own_problem},
+    )
+    return Guard(app, doors, cookie)
+
+
+async def _http_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _problem(request, error.status_code, str(error.detail))
+
+
+async def _own_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, QuintetError)
+    status = 404 if isinstance(error, NotFound) else 400 if isinstance(error, UsageError) else 500
+    return _problem(request, status, error.message, error.hint)
+
+
+def _problem(request: Request, status: int, text: str, hint: str = "") -> Response:
+    if "application/json" in request.headers.get("accept", ""):
+        return JSONResponse({"error": text, "hint": hint}, status)
+    return HTMLResponse(pages.problem(status, text, hint), status)
