@@ -121,6 +121,7 @@ LATE_IMPORTS = {
     "features/mcp/serving/surface.py": "uvicorn, which only a server over HTTP needs",
     "features/otel/observer.py": "OpenTelemetry may not be installed",
     "features/web_search/page_child.py": "trafilatura may not be installed",
+    "features/web_ui/cli.py": "Starlette and uvicorn may not be installed, which is said first",
     "adapters/files/loose_json.py": "json, for a reply that is not right",
     "adapters/files/paths.py": "git's settings, which only a folder of another user's asks for",
     "adapters/files/pdf_text.py": "the reader of PDF files",

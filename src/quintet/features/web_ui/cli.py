@@ -5,13 +5,14 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import subprocess
 import sys
-import webbrowser
 from argparse import ArgumentParser, Namespace
 from secrets import token_urlsafe
 
 from quintet.adapters.files.paths import locate, state_folder
 from quintet.adapters.files.private_files import private, private_folder
+from quintet.adapters.processes.host_programs import program
 from quintet.cli.parsing import make_parser
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.features.web_ui.access import LOOPBACK, Doors, VisitorRole, hosts_of
@@ -44,7 +45,7 @@ def web(arguments: list[str]) -> int:
     url = f"{'https' if secure else 'http'}://{shown}/"
     _tell(parsed, url, tokens)
     if parsed.open and not parsed.json:
-        webbrowser.open(f"{url}?token={tokens[VisitorRole.OWNER]}")
+        _open(f"{url}?token={tokens[VisitorRole.OWNER]}")
     return serve(doors, places, listening, port, parsed.tls_cert, parsed.tls_key, proxied=parsed.behind_proxy)
 
 
@@ -107,6 +108,16 @@ def _tell(parsed: Namespace, url: str, tokens: dict[VisitorRole, str]) -> None:
             say([f"To look only: {links[VisitorRole.VIEWER]}"])
         complain("The link holds a token: who has it can do here what you can. Ctrl+C ends the server.")
     sys.stdout.flush()
+
+
+def _open(link: str) -> None:
+    """Show a link in the user's browser, by the program of the system that does that."""
+    opener = next(filter(None, map(program, ("xdg-open", "open"))), "")
+    if not opener:
+        complain("Neither xdg-open nor open is installed: open the link yourself.")
+        return
+    null = subprocess.DEVNULL
+    subprocess.Popen([opener, link], stdin=null, stdout=null, stderr=null, start_new_session=True)
 
 
 def kept_token(name: str, *, anew: bool = False) -> str:

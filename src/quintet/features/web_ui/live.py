@@ -31,7 +31,7 @@ from quintet.domain.journal.describe import Line
 from quintet.domain.journal.state import SessionState
 from quintet.engine.session.session import Session
 from quintet.features.web_ui.blocks import WebTranscript
-from quintet.features.web_ui.parts import Surroundings, parts, title
+from quintet.features.web_ui.parts import PageContext, parts, title
 from quintet.surfaces.tui.transcript.transcript import begins_transcript
 
 FRAME_SECONDS = 0.05
@@ -65,7 +65,7 @@ class LiveSession:
         self._stack = AsyncExitStack()
         self._session: Session | None = None
         self._opening = asyncio.Lock()
-        self._around = Surroundings(config.load(places).settings, "")
+        self._around = PageContext(config.load(places).settings, "")
         self._tasks_changed = True
 
     # ── what pages get
@@ -83,7 +83,7 @@ class LiveSession:
                 await asyncio.sleep(0)
         self.last = events[-1].seq if events else 0
         settings = config.load(self.places).settings
-        self._around = Surroundings(settings, str(sandbox.chosen(settings.sandbox.use)))
+        self._around = PageContext(settings, str(sandbox.chosen(settings.sandbox.use)))
         await self._look_at_tasks()
         self._parts = parts(self.state, self._around)
         self._title = title(self.state, self.places.name)

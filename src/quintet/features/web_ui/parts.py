@@ -50,7 +50,7 @@ _DONE = (TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.CANCELLED)
 _MARKS = {TaskStatus.DONE: "✓", TaskStatus.FAILED: "✗", TaskStatus.BLOCKED: "✗", TaskStatus.CANCELLED: "–"}
 
 
-class Surroundings(Struct, frozen=True):
+class PageContext(Struct, frozen=True):
     """What a page shows that is not in the journal."""
 
     settings: Settings
@@ -59,7 +59,7 @@ class Surroundings(Struct, frozen=True):
     viewer: bool = False
 
 
-def parts(state: SessionState, around: Surroundings) -> dict[str, str]:
+def parts(state: SessionState, around: PageContext) -> dict[str, str]:
     """Every part by its id on the page."""
     return {
         "dials": dials(state),
@@ -189,7 +189,7 @@ def queue(state: SessionState) -> str:
     return f'<form method="post" action="say" class="queue"><b>Queued</b><ol>{"".join(rows)}</ol>{run}</form>'
 
 
-def side(state: SessionState, around: Surroundings) -> str:
+def side(state: SessionState, around: PageContext) -> str:
     return "".join((_plan(state), _tasks(around.tasks), _todos(state), _shells(state), _use(state, around)))
 
 
@@ -244,7 +244,7 @@ def _shells(state: SessionState) -> str:
     return f"<section><h3>Shells</h3><ul>{rows}</ul></section>"
 
 
-def _use(state: SessionState, around: Surroundings) -> str:
+def _use(state: SessionState, around: PageContext) -> str:
     settings = around.settings
     name = settings.routing.model(state.axes.model_mode, state.dials.model)
     rows = [("Model", "offline rules" if name == "builtin" else name), ("Sandbox", around.sandbox)]

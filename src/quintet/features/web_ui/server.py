@@ -69,7 +69,7 @@ MOST_OFFERS = 8
 MOST_PAST = 500
 
 
-class Guard:
+class DoorKeeper:
     """Lets in who may come in, and puts the headers that protect a page on every answer."""
 
     def __init__(self, app: ASGIApp, doors: Doors, cookie: str) -> None:
@@ -553,7 +553,7 @@ def application(doors: Doors, here: Places, cookie: str) -> ASGIApp:
         lifespan=server.lifespan,
         exception_handlers={HTTPException: _http_problem, QuintetError: _own_problem},
     )
-    return Guard(app, doors, cookie)
+    return DoorKeeper(app, doors, cookie)
 
 
 async def _http_problem(request: Request, error: Exception) -> Response:
