@@ -59,9 +59,17 @@ def test_from_an_empty_state_to_a_change_with_the_mouse(page: Page, own_web: Web
     page.click("#question .yes")
     says(page, "#status", "ready")
     assert page.locator(".diff .add mark").first.inner_text() == "terms"
+    page.locator(".change").hover()
+    page.locator(".split").click()
+    assert page.locator(".diff.two .del").count() == page.locator(".diff.two .add").count() > 0
+    page.locator(".split").click()
+    assert page.locator(".diff.two").count() == 0
     page.locator(".call", has=page.locator(".diff")).hover()
     page.locator(".call", has=page.locator(".diff")).locator("a.why").click()
     says(page, "#why", "in chat every change needs approval")
+    link = page.locator(".prompt .anchor").first.get_attribute("href") or ""
+    page.goto(page.url.partition("#")[0] + link)
+    page.locator(".prompt.meant", has_text=EDIT).wait_for()
 
 
 def test_with_keys_alone(page: Page, web: Web) -> None:

@@ -62,7 +62,8 @@ class PromptHtml(HtmlBlock):
 
     def body(self, link: str) -> str:
         quiet = ' class="dim"' if self._role == "dim" else ""
-        return f'<span class="sign" aria-hidden="true">›</span><p{quiet}>{e(self._text)}</p>'
+        link = f'<a class="anchor" href="#e{self.seq}" aria-label="Link to this">#</a>' if self.seq else ""
+        return f'<span class="sign" aria-hidden="true">›</span><p{quiet}>{e(self._text)}</p>{link}'
 
 
 class LinesHtml(HtmlBlock):

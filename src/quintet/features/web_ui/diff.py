@@ -32,7 +32,8 @@ def diff_table(changes: str) -> str:
     _mark_words(lines)
     rows = "".join(_row(line) for line in lines)
     rest = f'<p class="more">{more} more lines</p>' if more > 0 else ""
-    return f'<table class="diff"><tbody>{rows}</tbody></table>{rest}'
+    split = '<button type="button" class="split">Side by side</button>'
+    return f'<div class="change">{split}<table class="diff"><tbody>{rows}</tbody></table></div>{rest}'
 
 
 def counts(changes: str) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 // A session's page: the stream of frames, the transcript it changes, questions, queue, and what is sent.
 import { promptOf } from "./prompt.js";
+import { sideBySide } from "./diff.js";
 import { typing } from "./app.js";
 
 const by = (id) => document.getElementById(id);
@@ -24,6 +25,7 @@ export function followSession() {
   let begin = Number(main.dataset.begin);
   let source = null;
   let missed = 0;
+  let wasBusy = Boolean(by("status").querySelector(".stop"));
   let asked = by("question").querySelector("[data-question]")?.dataset.question || "";
 
   // ── following the end
@@ -43,8 +45,25 @@ export function followSession() {
   }, { passive: true });
   follow.addEventListener("click", () => { following = true; missed = 0; toEnd(); showMissed(); });
   new ResizeObserver(() => { if (following) toEnd(); }).observe(scroll);
-  if (location.hash && by(location.hash.slice(1))) by(location.hash.slice(1)).scrollIntoView();
-  else toEnd();
+  // A link to a block names its event; what is not loaded yet is loaded until it is there.
+  async function goTo(hash) {
+    const wanted = hash.match(/^#e(\d+)$/);
+    if (!wanted) return false;
+    const find = () => transcript.querySelector(`[data-seq="${wanted[1]}"]`);
+    while (!find() && begin > Number(wanted[1]) && by("older")) {
+      const before = begin;
+      await loadOlder();
+      if (begin === before) break;
+    }
+    const block = find();
+    if (!block) return false;
+    following = false;
+    block.classList.add("meant");
+    block.scrollIntoView({ block: "start" });
+    return true;
+  }
+  addEventListener("hashchange", () => goTo(location.hash));
+  toEnd();
 
   // ── what came before
 
@@ -65,6 +84,7 @@ export function followSession() {
     } finally { loading = false; }
   }
   by("older")?.addEventListener("click", loadOlder);
+  if (location.hash) goTo(location.hash);
 
   // ── frames
 
@@ -77,6 +97,8 @@ export function followSession() {
   transcript.addEventListener("click", (event) => {
     const summary = event.target.closest("summary");
     if (summary) summary.parentElement.dataset.touched = "1";
+    const split = event.target.closest("button.split");
+    if (split) sideBySide(split);
     const link = event.target.closest("a.why");
     if (link) { event.preventDefault(); showWhy(new URL(link.href).searchParams.get("why")); }
   });
@@ -114,7 +136,7 @@ export function followSession() {
       if (name === "question") {
         const now = place.querySelector("[data-question]")?.dataset.question || "";
         if (now && now === same && note) place.querySelector('input[name="note"]').value = note;
-        if (now && now !== asked) notice(place.querySelector("h2").textContent);
+        if (now && now !== asked) notice("Quintet needs your input", place.querySelector("h2").textContent);
         asked = now;
         appeared = Date.now();
       }
@@ -129,7 +151,11 @@ export function followSession() {
     if (told.do) while (transcript.children.length > 3000 && following) transcript.firstElementChild.remove();
     if (told.parts) setParts(told.parts);
     if (told.title) document.title = told.title;
-    if (told.parts?.status && /ready|interrupted/.test(by("status").textContent)) by("live").textContent = by("status").textContent;
+    if (told.parts?.status) {
+      const busy = Boolean(by("status").querySelector(".stop"));
+      if (wasBusy && !busy) { by("live").textContent = by("status").textContent; notice("Quintet is done here", by("status").textContent); }
+      wasBusy = busy;
+    }
     if (following) toEnd();
     showMissed();
   }
@@ -229,9 +255,9 @@ export function followSession() {
     transcript.append(note);
     if (following) toEnd();
   }
-  function notice(text) {
+  function notice(heading, text) {
     if (document.visibilityState === "visible" || !("Notification" in window)) return;
-    if (Notification.permission === "granted") new Notification("Quintet needs your input", { body: text, tag: "quintet" });
+    if (Notification.permission === "granted") new Notification(heading, { body: text, tag: "quintet" });
   }
   async function showWhy(seq) {
     const answer = await fetch(`why/${seq}`);
