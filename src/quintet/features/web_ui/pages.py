@@ -119,7 +119,7 @@ def _session_row(one: ListedSession) -> str:
     live = '<span class="dot r-success" title="running"></span>' if one.live else ""
     cost = f" · ${one.cost:.2f}" if one.cost else ""
     return (
-        f'<li>{live}<a href="s/{e(one.id)}/"><b>{e(one.title or "untitled")}</b></a> '
+        f'<li>{live}<a href="s/{e(one.id)}/"><b>{e(one.title or "new session")}</b></a> '
         f"<small>{e(one.updated[:16].replace('T', ' '))} · {e(one.status)} · {counted(one.turns, 'turn')}{cost}</small>"
         f'<p class="badge">{e(one.badge)}</p></li>'
     )
@@ -150,7 +150,7 @@ def session_page(
     )
     rows = "".join(
         f'<li{" aria-current=page" if one.id == own else ""}><a href="../{e(one.id)}/">'
-        f"{'● ' if one.live else ''}{e(one.title or 'untitled')}</a>"
+        f"{'● ' if one.live else ''}{e(one.title or 'new session')}</a>"
         f"<small>{e(one.updated[5:16].replace('T', ' '))}</small></li>"
         for one in sessions[:30]
     )
