@@ -178,7 +178,7 @@ def main() -> None:
             page = browser.new_page()
             page.goto(told["link"])
             project = page.locator(".rows a").first.get_attribute("href")
-            base = told["url"].rstrip("/")
+            base = "/".join(told["url"].split("/")[:3])
             empty = median(painted(page, f"{base}{project}agents") for _ in range(3))
             first = painted(page, f"{base}{project}s/{LONG}/")
             again = median(painted(page, f"{base}{project}s/{LONG}/") for _ in range(3))

@@ -33,8 +33,13 @@ class Web:
         self.viewer_token = told.get("viewer_token", "")
         self.viewer_link = told.get("viewer_link", "")
         self.host = urlsplit(self.url).netloc
+        self.below = urlsplit(self.url).path.rstrip("/")
 
     def request(self, method: str, path: str, body: bytes | str | None = None, **headers: str) -> Answered:
+        """`path` is below that of the pages, as they all are."""
+        return self.anywhere(method, self.below + path, body, **headers)
+
+    def anywhere(self, method: str, path: str, body: bytes | str | None = None, **headers: str) -> Answered:
         connection = http.client.HTTPConnection(self.host, timeout=60)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -59,7 +64,7 @@ class Web:
     @property
     def project(self) -> str:
         """The path of the project's page."""
-        after = self.get("/").text.split('href="/p/')[1]
+        after = self.get("/").text.split(f'href="{self.below}/p/')[1]
         return f"/p/{after.split('/')[0]}/"
 
     def new(self, text: str = "", **fields: str) -> str:

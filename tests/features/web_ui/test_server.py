@@ -29,8 +29,12 @@ def frames(web: Web, path: str, after: str) -> socket.socket:
     """A stream of frames, as far as its headers."""
     parts = urlsplit(web.url)
     stream = socket.create_connection((parts.hostname or "", parts.port or 0), timeout=SECONDS)
-    head = f"GET {path}events?after={after} HTTP/1.1\r\nHost: {web.host}\r\nAuthorization: Bearer {web.token}\r\n\r\n"
-    stream.sendall(head.encode())
+    lines = (
+        f"GET {web.below}{path}events?after={after} HTTP/1.1",
+        f"Host: {web.host}",
+        f"Authorization: Bearer {web.token}",
+    )
+    stream.sendall("\r\n".join((*lines, "", "")).encode())
     return stream
 
 
@@ -100,8 +104,9 @@ def test_every_screen_is_there_and_reads_without_a_script(web: Web) -> None:
     assert "find words" in web.get(path).text
     assert web.get(f"{path}forensics").headers["content-security-policy"] == "sandbox allow-scripts"
     assert "find words" in web.get(f"{path}export").text
-    for missing in ("/p/none/", f"{web.project}s/q5-none/", f"{web.project}tasks/none", "/static/none.js"):
+    for missing in ("/p/none/", f"{web.project}s/q5-none/", f"{web.project}tasks/none"):
         assert web.get(missing).status == 404, missing
+    assert web.anywhere("GET", "/static/none.js").status == 404
 
 
 def test_a_viewer_sees_and_changes_nothing(web: Web) -> None:
@@ -144,17 +149,27 @@ def test_who_is_not_let_in_learns_nothing(web: Web) -> None:
 
 def test_a_link_is_taken_once_and_its_token_goes_no_further(web: Web) -> None:
     answer = web.request("GET", f"/?token={web.token}")
-    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert (answer.status, answer.headers["location"]) == (303, f"{web.below}/")
     cookie = answer.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie
     assert web.token not in cookie
+    assert f"Path={web.below}/;" in cookie
     assert answer.headers["referrer-policy"] == "same-origin"
     held = cookie.split(";")[0]
     assert web.request("GET", "/", Cookie=held).status == 200
     assert web.request("POST", f"{web.project}new", "text=", Cookie=held).status == 403  # names no origin
-    origin = web.url.rstrip("/")
+    origin = f"http://{web.host}"
     assert web.request("POST", f"{web.project}new", "text=", Cookie=held, Origin=origin).status == 303
+
+
+def test_another_server_of_this_machine_gets_no_cookie_and_learns_no_path(web: Web) -> None:
+    """A cookie goes to every port of its host: another local server would have it, were it not for the path."""
+    for path in ("/", "/p/", "/enter", "/nowhere", f"{web.below}x/"):
+        answer = web.anywhere("GET", path)
+        assert answer.status in (401, 405)
+        assert web.below not in answer.text + str(answer.headers)
+        assert web.anywhere("GET", path, Authorization=f"Bearer {web.token}").status == 401
 
 
 def test_guessing_closes_the_door(own_web: Web) -> None:
@@ -179,7 +194,9 @@ def test_guessing_closes_the_door(own_web: Web) -> None:
     ],
 )
 def test_no_path_leads_out(web: Web, path: str) -> None:
-    assert web.get(path).status in (404, 405)
+    bearer = f"Bearer {web.token}"
+    for where in (path, web.below + path):
+        assert web.anywhere("GET", where, Authorization=bearer).status in (401, 404, 405)
 
 
 def test_too_much_is_refused_and_the_server_lives(web: Web) -> None:
@@ -198,8 +215,27 @@ def test_a_line_of_ones_own_has_no_rights_of_the_user_here(web: Web) -> None:
     assert "with your rights" not in html
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "status"),
+    [
+        ("hooks.session_start", '["touch /tmp/x"]', 403),
+        ("sandbox.use", "none", 403),
+        ("sandbox.give", '["/"]', 403),
+        ("prompt.own_lines", "yours", 403),
+        ("browser.path", "/tmp/x", 403),
+        ("secrets.expose", '["*"]', 403),
+        ("limits.max_cost", "2.5", 303),
+        ("limits.max_cost", "lots", 400),
+        ("no.such", "1", 400),
+    ],
+)
+def test_what_reaches_outside_the_sandbox_is_not_set_from_a_page(web: Web, key: str, value: str, status: int) -> None:
+    assert web.post(f"{web.project}settings", key=key, value=value).status == status
+    assert web.post(f"{web.project}settings", key=key, reset="1").status in (303, status)
+
+
 def test_every_answer_has_the_headers_that_protect_a_page(web: Web) -> None:
-    for answer in (web.get("/"), web.request("GET", "/"), web.get("/static/app.js"), web.get("/nowhere")):
+    for answer in (web.get("/"), web.request("GET", "/"), web.anywhere("GET", "/static/app.js"), web.get("/nowhere")):
         policy = answer.headers["content-security-policy"]
         assert "script-src 'self'" in policy
         assert "unsafe" not in policy

@@ -18,6 +18,22 @@ MOST_WRONG = 10  # tokens from one address, within
 WINDOW_SECONDS = 60.0
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
+# What decides about programs outside the sandbox, secrets and addresses is changed at the user's own terminal only:
+# whoever has the token would otherwise have the user's rights.
+_AT_THE_TERMINAL = (
+    "hooks.",
+    "sandbox.",
+    "protect.",
+    "secrets.",
+    "mcp.",
+    "web.",
+    "forge.",
+    "browser.",
+    "observability.",
+)
+OWN_LINES = "prompt.own_lines"
+HOW_IN = "Open the link that `quintet web` printed: it holds the token."
+
 # Nothing runs but our own scripts, nothing is loaded from elsewhere, and no page can put ours into a frame.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -31,6 +47,11 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+
+
+def may_change(key: str) -> bool:
+    """Whether a setting can be changed from a page."""
+    return not key.startswith(_AT_THE_TERMINAL) and key != OWN_LINES
 
 
 class VisitorRole(StrEnum):
@@ -49,6 +70,12 @@ class Doors(Struct, frozen=True):
     def origins(self) -> frozenset[str]:
         scheme = "https" if self.secure else "http"
         return frozenset(f"{scheme}://{host}" for host in self.hosts)
+
+    @property
+    def below(self) -> str:
+        """The path that the pages and the cookie lie below. A cookie goes to every port of a host, so to any other
+        server on this machine that the browser visits; it does not go to paths that such a server cannot know."""
+        return f"/{hmac.new(self.tokens[VisitorRole.OWNER].encode(), b'path', sha256).hexdigest()[:20]}"
 
     def role_of_token(self, token: str) -> VisitorRole | None:
         """Every token is compared, so that the time it takes tells nothing."""
@@ -93,7 +120,7 @@ def admitted(doors: Doors, knock: Knock) -> VisitorRole | Refusal:
         if role and knock.method not in SAFE_METHODS and not knock.origin:  # a browser always names it here
             return Refusal(403, "A request that changes something must name its origin.")
     if role is None:
-        return Refusal(401, "Open the link that `quintet web` printed: it holds the token.")
+        return Refusal(401, HOW_IN if not knock.bearer else "That is not the token of this server.")
     if role is VisitorRole.VIEWER and knock.method not in SAFE_METHODS:
         return Refusal(403, "You can look at everything here and change nothing.")
     return role

@@ -42,7 +42,7 @@ def web(arguments: list[str]) -> int:
     names = tuple(one.lower() for one in parsed.name)
     doors = Doors(tokens, hosts_of(parsed.host, port, names), secure)
     shown = names[0] if names else f"[{parsed.host}]:{port}" if ":" in parsed.host else f"{parsed.host}:{port}"
-    url = f"{'https' if secure else 'http'}://{shown}/"
+    url = f"{'https' if secure else 'http'}://{shown}{doors.below}/"
     _tell(parsed, url, tokens)
     if parsed.open and not parsed.json:
         _open(f"{url}?token={tokens[VisitorRole.OWNER]}")

@@ -13,7 +13,7 @@ from quintet.domain.tasks.board import BoardEntry, BoardView, cost_words
 from quintet.domain.tasks.task import Task, TaskStatus
 from quintet.engine.reports.accounts import Costs
 from quintet.engine.reports.forensics_charts import bar
-from quintet.features.web_ui.access import VisitorRole
+from quintet.features.web_ui.access import VisitorRole, may_change
 from quintet.features.web_ui.html import e, joined
 from quintet.features.web_ui.markdown import rendered
 from quintet.features.web_ui.projects import ListedProject, ListedSession
@@ -35,6 +35,15 @@ _COLUMNS: tuple[tuple[str, tuple[TaskStatus, ...]], ...] = (
 )
 
 
+class _Site:
+    """Where the pages lie: one server in a process, and it says so before it makes any."""
+
+    below = ""
+
+
+SITE = _Site()
+
+
 def document(title: str, body: str, *, role: VisitorRole | None = VisitorRole.OWNER, page: str = "") -> str:
     viewer = ' class="viewer"' if role is VisitorRole.VIEWER else ""
     return (
@@ -50,13 +59,13 @@ def document(title: str, body: str, *, role: VisitorRole | None = VisitorRole.OW
 def top(project: str, slug: str, middle: str = "", here: str = "") -> str:
     """The bar at the top: where you are, and where you can go."""
     links = "".join(
-        f'<a href="/p/{e(slug)}/{path}"{" aria-current=page" if name == here else ""}>{name}</a>'
+        f'<a href="{SITE.below}/p/{e(slug)}/{path}"{" aria-current=page" if name == here else ""}>{name}</a>'
         for path, name in SCREENS
     )
     nav = f'<nav aria-label="Project">{links}</nav>' if slug else ""
-    name = f'<a class="project" href="/p/{e(slug)}/">{e(project)}</a>' if slug else ""
+    name = f'<a class="project" href="{SITE.below}/p/{e(slug)}/">{e(project)}</a>' if slug else ""
     return (
-        f'<header class="top"><a class="brand" href="/">QUINTET</a>{name}{middle}{nav}'
+        f'<header class="top"><a class="brand" href="{SITE.below}/">QUINTET</a>{name}{middle}{nav}'
         '<button type="button" id="theme" title="Light or dark" aria-label="Light or dark">◐</button></header>'
     )
 
@@ -76,22 +85,23 @@ def door(text: str) -> str:
     return document("Quintet", body, role=None)
 
 
-def problem(status: int, text: str, hint: str = "") -> str:
+def problem(status: int, text: str, hint: str = "", home: str = "/") -> str:
     more = f"<p>{e(hint)}</p>" if hint else ""
-    body = f'<main id="main" class="page"><h1>{status}</h1><p>{e(text)}</p>{more}<p><a href="/">Home</a></p></main>'
+    back = f'<p><a href="{e(home)}">Home</a></p>'
+    body = f'<main id="main" class="page"><h1>{status}</h1><p>{e(text)}</p>{more}{back}</main>'
     return document(f"{status} · Quintet", body, role=None)
 
 
 def home(projects: Sequence[ListedProject], role: VisitorRole) -> str:
     waiting = [(project, one) for project in projects for one in project.waiting]
     needs = "".join(
-        f'<li><a href="/p/{e(project.slug)}/s/{e(one.id)}/">{e(project.name)}: {e(one.title or one.id)}</a>'
+        f'<li><a href="{SITE.below}/p/{e(project.slug)}/s/{e(one.id)}/">{e(project.name)}: {e(one.title or one.id)}</a>'
         f"<p>{e(one.waiting[0].partition(chr(10))[0])}</p></li>"
         for project, one in waiting
     )
     top_part = f'<section class="needs"><h2>Needs your input</h2><ul>{needs}</ul></section>' if needs else ""
     rows = "".join(
-        f'<li><a href="/p/{e(one.slug)}/"><b>{e(one.name)}</b></a> <small>{e(one.root)}</small>'
+        f'<li><a href="{SITE.below}/p/{e(one.slug)}/"><b>{e(one.name)}</b></a> <small>{e(one.root)}</small>'
         f"<p>{_project_words(one)}</p></li>"
         for one in projects
     )
@@ -339,8 +349,9 @@ def settings_page(
 
 def _setting(row: SettingChoice, role: VisitorRole) -> str:
     key = e(row.key)
-    if role is VisitorRole.VIEWER:
-        field = f"<code>{e(row.value)}</code>"
+    if role is VisitorRole.VIEWER or not may_change(row.key):
+        at = "" if may_change(row.key) else " <small>changed in your terminal only</small>"
+        field = f"<code>{e(row.value)}</code>{at}"
     elif row.choices and not row.offered:
         now, known = row.value.strip(QUOTE), [one.strip(QUOTE) for one in row.choices]
         shown = row.choices if now in known else (row.value, *row.choices)
@@ -350,7 +361,8 @@ def _setting(row: SettingChoice, role: VisitorRole) -> str:
         field = (
             f'<input name="value" value="{e(row.value)}" aria-label="{key}" autocomplete="off"><button>Save</button>'
         )
-    reset = '<button name="reset" value="1">Reset</button>' if row.own and role is VisitorRole.OWNER else ""
+    own = row.own and role is VisitorRole.OWNER and may_change(row.key)
+    reset = '<button name="reset" value="1">Reset</button>' if own else ""
     return (
         f'<form method="post" action="settings" class="setting" id="set-{key}">'
         f'<input type="hidden" name="key" value="{key}">'

@@ -52,7 +52,17 @@ from quintet.engine.reports.forensics_page import page as forensics_page
 from quintet.engine.session.why import decision_behind, why
 from quintet.features.registry import features
 from quintet.features.web_ui import pages
-from quintet.features.web_ui.access import HEADERS, Attempts, Doors, Knock, Refusal, VisitorRole, admitted
+from quintet.features.web_ui.access import (
+    HEADERS,
+    HOW_IN,
+    Attempts,
+    Doors,
+    Knock,
+    Refusal,
+    VisitorRole,
+    admitted,
+    may_change,
+)
 from quintet.features.web_ui.live import LiveSession, LiveSessions
 from quintet.features.web_ui.projects import Projects
 
@@ -92,6 +102,9 @@ class DoorKeeper:
 
         request = Request(scope, receive)
         answer = await self._answer(request)
+        if answer is None and not scope["path"].startswith("/static/"):
+            scope["path"] = scope["path"].removeprefix(self._doors.below)
+            scope["raw_path"] = scope["path"].encode()
         await (answer or self._app)(scope, receive, protected)
 
     async def _answer(self, request: Request) -> Response | None:
@@ -111,8 +124,10 @@ class DoorKeeper:
             token = (await form(request)).get("token", "")
         if token:
             return self._enter(token, address, request)
+        if not path.startswith(f"{self._doors.below}/"):
+            decided = Refusal(401, HOW_IN) if not isinstance(decided, Refusal) else decided
         if isinstance(decided, Refusal):
-            if knock.bearer:
+            if knock.bearer and decided.text != HOW_IN:
                 if self._attempts.closed(address, time.monotonic()):
                     return HTMLResponse(pages.door("Too many wrong tokens. Try again in a minute."), 429)
                 self._attempts.wrong(address, time.monotonic())
@@ -128,12 +143,13 @@ class DoorKeeper:
         if role is None:
             self._attempts.wrong(address, now)
             return HTMLResponse(pages.door("That is not the token of this server."), 401)
-        where = request.url.path if request.method == "GET" and request.url.path != "/enter" else "/"
-        answer = RedirectResponse(where, 303)
+        path, below = request.url.path, self._doors.below
+        answer = RedirectResponse(path if path.startswith(f"{below}/") else f"{below}/", 303)
         answer.set_cookie(
             self._cookie,
             self._doors.cookie(role),
             max_age=COOKIE_SECONDS,
+            path=f"{self._doors.below}/",
             httponly=True,
             samesite="strict",
             secure=self._doors.secure,
@@ -332,6 +348,8 @@ class WebServer:
         book = self.sources(places).settings
         if request.method == "POST":
             sent = await form(request)
+            if not may_change(sent.get("key", "")):
+                raise HTTPException(403, "This setting is changed in your terminal only.")
             try:
                 if sent.get("reset"):
                     book.unset(sent.get("key", ""))
@@ -514,6 +532,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def application(doors: Doors, here: Places, cookie: str) -> ASGIApp:
     server = WebServer(here)
+    pages.SITE.below = doors.below
     of_session: list[tuple[str, Endpoint, str]] = [
         ("", server.show, "GET"),
         ("page", server.whole, "GET"),
@@ -570,4 +589,4 @@ async def _own_problem(request: Request, error: Exception) -> Response:
 def _problem(request: Request, status: int, text: str, hint: str = "") -> Response:
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"error": text, "hint": hint}, status)
-    return HTMLResponse(pages.problem(status, text, hint), status)
+    return HTMLResponse(pages.problem(status, text, hint, f"{pages.SITE.below}/"), status)

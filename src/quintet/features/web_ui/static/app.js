@@ -34,8 +34,9 @@ export const typing = (element) => element?.closest?.("input, textarea, select, 
 let going = 0;
 document.addEventListener("keydown", (event) => {
   if (typing(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-  const project = document.querySelector(".project")?.getAttribute("href") || "/";
-  const places = { p: "/", s: project, t: `${project}tasks`, c: `${project}cost`, a: `${project}agents`, ",": `${project}settings` };
+  const home = document.querySelector(".brand")?.getAttribute("href") || "/";
+  const project = document.querySelector(".project")?.getAttribute("href") || home;
+  const places = { p: home, s: project, t: `${project}tasks`, c: `${project}cost`, a: `${project}agents`, ",": `${project}settings` };
   if (Date.now() - going < 1500 && places[event.key]) {
     event.preventDefault();
     location.href = places[event.key];
