@@ -40,6 +40,8 @@ TABLES = frozenset(
 NAMES = re.compile(r"CSS|_SQL|SQL_|PATTERN|REGEX|GRAMMAR|__all__|__slots__")
 SQL = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|BEGIN|WITH|VACUUM|ATTACH|REPLACE INTO) ")
 SIGNS = re.compile(r"\\[bdswS(\[.]|\(\?[:=!<P]|\[\^|=> |;\n|\) \{|^#!|^(?:-\w|--\w[\w-]*) ")
+TAG = re.compile(r"</?[a-z][^<>]*>|<!?[A-Za-z/][^<>]*$|^[^<>]*\">")
+SPOKEN = re.compile(r'(?:aria-label|title|placeholder)="([^"{}]+)"')
 WORD = re.compile(r"[^\W\d_]{2,}")
 
 
@@ -122,7 +124,10 @@ class _Texts(ast.NodeVisitor):
             self.generic_visit(node)
 
     def _take(self, shown: str, plain: str) -> None:
-        if not _code(plain):
+        if TAG.search(plain):  # of a page: the texts between its tags, and those that a reader's tools say
+            for piece in (*SPOKEN.findall(shown), *TAG.split(shown)):
+                self._take(piece, re.sub(r"\{[^}]*\}", "{}", piece))
+        elif not _code(plain):
             self.found.append(shown.replace("\\", "\\\\").replace("\n", "\\n").replace("\t", "\\t").strip())
 
 

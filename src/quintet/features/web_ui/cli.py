@@ -51,21 +51,25 @@ def web(arguments: list[str]) -> int:
 
 def _flags(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--host", default="127.0.0.1", help="the address to serve on; beyond this machine only with TLS"
+        "--host", default="127.0.0.1", help="the address to serve on; other machines reach it only with TLS"
     )
-    parser.add_argument("--port", type=int, default=0, help="0, the default: any that is free")
+    parser.add_argument("--port", type=int, default=0, help="0 (the default): any free port")
     parser.add_argument("--open", action="store_true", dest="open", help="open it in your browser")
     parser.add_argument("--no-open", action="store_false", dest="open", help="the default")
     parser.add_argument("--json", action="store_true", help="say where it is as one line of JSON")
     parser.add_argument("--viewer-token", action="store_true", help="also make a link that can look and change nothing")
     parser.add_argument(
-        "--new-token", action="store_true", help="make new tokens: links and browsers of before are out"
+        "--new-token", action="store_true", help="make new tokens: earlier links and browsers no longer work"
     )
     parser.add_argument("--tls-cert", default="", metavar="FILE", help="serve https with this certificate")
     parser.add_argument("--tls-key", default="", metavar="FILE", help="its key")
     parser.add_argument("--behind-proxy", action="store_true", help="a proxy on this machine speaks https for it")
     parser.add_argument(
-        "--name", action="append", default=[], metavar="HOST", help="a host name it is reached by, with its port"
+        "--name",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="a host name that browsers use for it, with its port",
     )
 
 
@@ -106,7 +110,7 @@ def _tell(parsed: Namespace, url: str, tokens: dict[VisitorRole, str]) -> None:
         say([f"Open {links[VisitorRole.OWNER]}"])
         if VisitorRole.VIEWER in links:
             say([f"To look only: {links[VisitorRole.VIEWER]}"])
-        complain("The link holds a token: who has it can do here what you can. Ctrl+C ends the server.")
+        complain("The link holds a token: anyone who has it can do what you can do here. Ctrl+C ends the server.")
     sys.stdout.flush()
 
 

@@ -183,7 +183,7 @@ def session_page(
         '<button type="button" id="follow" hidden></button><div id="live" class="hide" aria-live="polite"></div>'
         f'<div id="question" aria-live="assertive">{inside["question"]}</div><div id="queue">{inside["queue"]}</div>'
         f"{_prompt() if role is VisitorRole.OWNER else ''}</main>"
-        f'<aside class="right" id="side" aria-label="Tasks and use">{inside["side"]}</aside></div>'
+        f'<aside class="right" id="side" aria-label="Tasks, model and cost">{inside["side"]}</aside></div>'
         f'<dialog id="sheet" aria-label="Why"><form method="dialog"><button aria-label="Close">✕</button></form>'
         f'<div id="why">{why}</div></dialog>{KEYS}'
     )
@@ -210,7 +210,7 @@ KEYS = (
             ("Enter", "send"),
             ("Shift+Enter", "new line"),
             ("Up", "past inputs"),
-            ("Esc", "stop what runs"),
+            ("Esc", "interrupt"),
             ("Shift+Tab", "next mode, in an empty prompt"),
             ("y n a s e", "answer a question, outside the prompt"),
             ("g p", "projects"),
@@ -247,7 +247,7 @@ def board_page(
     )
     others = [entry for entry in view.entries if str(entry.kind) != "task"]
     rows = "".join(_entry(entry) for entry in others)
-    rest = f'<h2>Also under way</h2><ul class="rows">{rows}</ul>' if rows else ""
+    rest = f'<h2>Also running</h2><ul class="rows">{rows}</ul>' if rows else ""
     told = [("Next", view.next_action), ("Cost", cost_words(view.costs))]
     facts = "".join(f"<div><dt>{label}</dt><dd>{e(text)}</dd></div>" for label, text in told if text)
     body = f'<div class="board">{columns}</div>{rest}<dl>{facts}</dl>'
