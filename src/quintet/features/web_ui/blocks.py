@@ -147,7 +147,7 @@ class CallHtml(HtmlBlock):
 
     def finish(self, status: CallStatus, content: str, summary: str, seconds: float, *, diff: bool) -> None:
         self.status, self.content, self._diff = status, content, diff
-        said = summary or {CallStatus.OK: "", CallStatus.INTERRUPTED: "cut short"}.get(status, str(status))
+        said = summary or {CallStatus.OK: "", CallStatus.INTERRUPTED: "stopped"}.get(status, str(status))
         took = f"{seconds:.1f} s" if seconds >= 0.1 else ""
         self.summary = ", ".join(filter(None, (said, took)))
         self._open = diff and sum(counts(content)) <= MOST_DIFF

@@ -49,7 +49,7 @@ from quintet.engine.reports import accounts
 from quintet.engine.reports.conversation_page import KINDS, as_markdown, exchanges
 from quintet.engine.reports.forensics import allowance, examine
 from quintet.engine.reports.forensics_page import page as forensics_page
-from quintet.engine.session.why import decision_behind, why
+from quintet.engine.session.why import BEHIND, decision_behind, why_lines
 from quintet.features.registry import features
 from quintet.features.web_ui import pages
 from quintet.features.web_ui.access import (
@@ -183,7 +183,7 @@ async def body(request: Request, most: int) -> bytes:
     except TimeoutError:
         raise HTTPException(408, "The request took too long.") from None
     except ClientDisconnect:
-        raise HTTPException(400, "The request broke off.") from None
+        raise HTTPException(400, "The request is incomplete.") from None
     return b"".join(parts)
 
 
@@ -296,11 +296,10 @@ class WebServer:
             found = rows.read(live.id, seq - 1, seq)
             if not found:
                 raise NotFound(f"there is no event {seq} in this session")
-            kinds = ("call_decided", "question_asked")
-            behind = decision_behind(found[0].event, rows.read(live.id, 0, seq - 1, kinds=kinds))
+            behind = decision_behind(found[0].event, rows.read(live.id, 0, seq - 1, kinds=BEHIND))
         finally:
             rows.connection.close()
-        lines, _ = why(behind or found[0])
+        lines, _ = why_lines(behind or found[0])
         return pages.why_sheet(lines, seq)
 
     async def tasks(self, request: Request) -> Response:
