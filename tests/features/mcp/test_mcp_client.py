@@ -20,6 +20,7 @@ from quintet.adapters.sandbox.containment import Launch
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.app.open import make_containment
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces
 from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.features.mcp.connection import connect
 from quintet.features.mcp.pool import MOST_ENDS, McpPool
@@ -48,11 +49,11 @@ class Project:
             "evil", "your settings", (sys.executable, "-S", str(self.root / "evil.py"), how), timeout=timeout
         )
 
-    def use(self, server: McpServer, use: Use) -> None:
+    def use(self, server: McpServer, use: Use, opened: OpenedPlaces = NOTHING_OPENED) -> None:
         async def used() -> None:
             places, settings = locate(str(self.root)), Settings(sandbox=SandboxSettings(loopback="open"))
             containment = make_containment(places, settings, make_terms(places, settings))
-            pool = McpPool(lambda: ([server], []), containment, places.root, str(self.caches))
+            pool = McpPool(lambda: ([server], []), containment, places.root, str(self.caches), places=opened)
             try:
                 await use(pool)
             finally:

@@ -7,8 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.permission.opened_places import OpenedPlaces
 from quintet.features.mcp.pool import McpPool
 from quintet.features.mcp.sandboxed import read_folders, refused_folder, start_hint
 from quintet.features.mcp.values import McpServer
@@ -77,6 +79,24 @@ def test_folders_are_read_or_written_as_the_settings_say_and_nothing_else_is(pro
     assert seen["writes"] == ("writes", "written")
     assert seen["others"][0] == "FileNotFoundError" and seen["others"][1] != "written"
     assert (home / "writes/y").read_text() == "was here" and not (home / "others/y").exists()
+
+
+@pytest.mark.parametrize("origin", ["your settings", ".mcp.json"])
+def test_what_the_user_shows_the_sandbox_is_shown_to_their_own_servers(
+    project: Project, home: Path, origin: str
+) -> None:
+    (home / "x").write_text("shown")
+    server = structs.replace(project.good(), origin=origin)
+    seen = []
+
+    async def use(pool: McpPool) -> None:
+        for path, write in ((home / "x", False), (home / "y", True)):
+            answer = await pool.call("good", "look", {"path": str(path), "write": write}, lambda text: None)
+            seen.append(answer.parts[0].text)
+
+    project.use(server, use, OpenedPlaces(shown=(str(home),)))
+    assert (seen[0] == "shown") is (origin == "your settings")
+    assert not (home / "y").exists()
 
 
 def test_what_a_server_keeps_in_its_home_lasts_and_the_users_own_cannot_be_written(

@@ -26,6 +26,7 @@ from quintet.domain.base.json_schema import misfit, wanted
 from quintet.domain.base.wording import counted, did_you_mean, few
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
+from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces, opened
 from quintet.domain.turn.tool_spec import Advisers, CallQuestion, CallReply, Touch
 from quintet.features.mcp.sandboxed import hidden, read_folders, start_hint, tool_homes, whole
 from quintet.features.mcp.values import (
@@ -74,8 +75,10 @@ class McpPool:
         private: Sequence[str] = (),
         patterns: Sequence[str] = (),
         logins: Logins | None = None,
+        places: OpenedPlaces = NOTHING_OPENED,
     ) -> None:
         self._logins = logins
+        self._places = places  # that the user's settings open to sandboxed programs
         self._learn = learn
         self._kept = kept or os.path.join(caches, "homes")
         self._private = private
@@ -279,6 +282,8 @@ class McpPool:
         if server.url or self._containment.kind is not Sandbox.BWRAP:
             return []
         shown = (*read_folders(server, self._root, self._private), *map(whole, server.write), self.home(server))
+        if server.origin == OWN_SETTINGS:
+            shown = (*shown, *self._places.shown, *self._places.given)
         return hidden(server, self._root, (*shown, self._caches))
 
     def _authorised(self, server: McpServer) -> Any:
@@ -306,6 +311,8 @@ class McpPool:
             network=server.network,
             read_roots=read_folders(server, self._root, self._private),
         )
+        if server.origin == OWN_SETTINGS:  # one that a project names may have a network: it is shown no more
+            grant = opened(grant, self._places, writes=True)
         argv = (os.path.expanduser(server.command[0]), *server.command[1:])
         launch = await asyncio.to_thread(self._containment.launch, argv, self._root, grant, sealed_home=True)
         own = {"XDG_CACHE_HOME": cache, "npm_config_cache": f"{cache}/npm", "UV_CACHE_DIR": f"{cache}/uv"}

@@ -10,6 +10,7 @@ from quintet.adapters.files.paths import Places, cache_folder, own_paths, state_
 from quintet.adapters.processes.python_environment import package_part
 from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.secrets.vault import Vault
+from quintet.adapters.settings.gate_terms import make_terms
 from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.settings.trust import trust_of
 from quintet.adapters.tasks.health_probe import is_here
@@ -44,6 +45,7 @@ def make_mcp(
         private=own_paths(places),
         patterns=loaded.settings.secrets.patterns,
         logins=Logins(places),
+        places=make_terms(places, loaded.settings).places,
     )
 
 

@@ -22,7 +22,7 @@ from quintet.adapters.files.paths import Places
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.rows import Rows
 from quintet.app.lookups import needed
-from quintet.app.open import open_session
+from quintet.app.open import log_crash, open_session
 from quintet.app.task_lookups import tasks_here
 from quintet.domain.base.errors import OwnerGone, QuintetError
 from quintet.domain.dials.axes import Surface
@@ -161,6 +161,11 @@ class LiveSession:
                 self._story.note(Line(str(error), "error"))
                 self._soon()
                 await self._let_go()
+                await asyncio.sleep(1.0)
+            except Exception as error:  # a defect of ours: pages go on with what comes after it
+                log_crash(self.places, error)
+                self._story.note(Line(f"{type(error).__name__}: {error}", "error"))
+                self._soon()
                 await asyncio.sleep(1.0)
 
     async def _tail(self) -> None:
