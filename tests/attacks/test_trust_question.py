@@ -70,7 +70,7 @@ def test_the_first_question_says_what_the_folder_would_do(repo: Path, words: str
     question = trust_question(locate(str(hostile(repo))))
     assert question is not None
     assert any(words in line for line in question.listed), question.text
-    assert "tools, prompts, settings, hook scripts and MCP servers of its own" in question.about
+    assert "has its own tools, prompts, settings, hook scripts and MCP servers." in question.about
 
 
 def test_a_model_of_the_projects_own_is_not_offered_for_it_is_never_used(repo: Path) -> None:

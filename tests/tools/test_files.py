@@ -95,7 +95,7 @@ def test_a_missing_file_is_named_in_the_error(tools: Caller) -> None:
 )
 def test_a_missing_file_comes_with_those_that_may_be_meant(tools: Caller, missing: str, near: str) -> None:
     said = tools.fails("Read", file_path=missing)
-    assert said.startswith(f"{missing}: No such file or directory; near: {near}")
+    assert said.startswith(f"{missing}: No such file or directory; similar: {near}")
     assert tools.fails("Edit", file_path=missing, old_string="a", new_string="b") == said
 
 

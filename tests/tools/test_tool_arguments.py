@@ -25,18 +25,18 @@ def refused(tools: Caller, tool: str, arguments: str) -> str:
 @pytest.mark.parametrize(
     ("tool", "arguments", "said"),
     [
-        ("Read", "{}", ["Read", "file_path", "It takes: file_path, offset?, limit?."]),
+        ("Read", "{}", ["Read", "file_path", "Its arguments: file_path, offset?, limit?."]),
         ("Read", '{"file_path": "a", "offset": "three"}', ["Read", "int", "offset"]),
         ("Read", '{"file_path": null}', ["Read", "str", "file_path"]),
-        ("Read", '{"file": "a"}', ["Read", "file_path", "It takes: file_path"]),
+        ("Read", '{"file": "a"}', ["Read", "file_path", "Its arguments: file_path"]),
         ("Edit", '{"file_path": "a", "old_string": "b", "new_strin": "c"}', ["Did you mean new_string?"]),
         ("grep", '{"pattern": "a", "output_mode": "lines"}', ["grep", "lines", "output_mode"]),
         ("grep", '{"pattern": "a", "ignore_case": true}', ["grep", "ignore_case", "-i?"]),
         ("bash", "ls -la", ["bash", "not JSON"]),
         ("bash", '{"command": "ls"', ["bash", "not JSON"]),
-        ("bash", '["ls"]', ["bash", "object", "It takes: command"]),
-        ("bash", "null", ["bash", "object", "It takes: command"]),
-        ("bash", '"ls"', ["bash", "object", "It takes: command"]),
+        ("bash", '["ls"]', ["bash", "object", "Its arguments: command"]),
+        ("bash", "null", ["bash", "object", "Its arguments: command"]),
+        ("bash", '"ls"', ["bash", "object", "Its arguments: command"]),
         ("bash", '{"command": "\\ud800"}', ["bash", "not JSON"]),
     ],
 )

@@ -153,7 +153,7 @@ def test_markdown_html_and_text_are_pages_of_text(tmp_path: Path) -> None:
 
 
 def test_what_is_no_document_is_said(tmp_path: Path) -> None:
-    with pytest.raises(DocumentUnreadable, match=r"x\.bin: no text"):
+    with pytest.raises(DocumentUnreadable, match=r"x\.bin: not text, and neither a PDF nor an EPUB$"):
         open_document(str(written(tmp_path / "x.bin", b"\0\1\2")))
     with pytest.raises(DocumentUnreadable, match="No such file"):
         open_document(str(tmp_path / "nowhere.pdf"))

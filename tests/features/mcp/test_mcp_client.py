@@ -273,7 +273,7 @@ def test_a_list_that_makes_no_sense_is_refused(project: Project, how: str, said:
 def test_a_server_may_not_ask_the_model(project: Project) -> None:
     async def use(pool: McpPool) -> None:
         answer = await pool.call("evil", "wants_input", {}, print)
-        assert "was told: Sampling not supported" in answer.parts[0].text
+        assert "was told: there is no language model here" in answer.parts[0].text
 
     project.use(project.evil(), use)
 

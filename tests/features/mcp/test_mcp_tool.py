@@ -148,7 +148,7 @@ def test_arguments_may_come_as_text(servers: Servers, given: Any) -> None:
     [
         ({"command": "call_tool"}, "tool_name: which one?"),
         ({"command": "read_resource"}, "resource_uri: which one?"),
-        ({"command": "call_tool", "tool_name": "add", "tool_args": "{"}, "tool_args: an object is expected"),
+        ({"command": "call_tool", "tool_name": "add", "tool_args": "{"}, "tool_args: expected an object, but this text is not JSON"),
         ({"command": "call_tool", "tool_name": "add", "tool_args": "[1]"}, "tool_args: an object is expected"),
         ({"command": "call_tool", "tool_name": "add"}, "sums:add: tool_args.a is missing. Its arguments: a, b?."),
     ],
@@ -209,7 +209,7 @@ def test_what_is_nested_without_an_end_is_text_and_no_reason_to_fail(servers: Se
     servers.answers(text("[" * 20_000), structuredContent={"n": 3})
     assert servers.add().endswith('[\n{\n  "n": 3\n}')
     call = {"command": "call_tool", "server": "sums", "tool_name": "add", "tool_args": "[" * 20_000}
-    assert "tool_args: an object is expected" in servers.fails(**call)
+    assert "tool_args: expected an object, but this text is not JSON" in servers.fails(**call)
 
 
 def test_a_secret_is_neither_in_what_is_kept_whole_nor_half_of_it_at_the_cut(

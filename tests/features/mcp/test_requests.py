@@ -156,9 +156,9 @@ def test_with_nobody_attached_a_form_is_declined_and_a_model_is_not_asked(repo: 
     rules.write_text(json.dumps([rule]))
     driver, _ = asking(repo, "elicitation/create", [form(city=TEXT)], nothing, person=False)
     assert answers(driver) == [{"action": "decline"}]
-    assert "declined: nobody is attached to ask" in driver.of(p.ToolFinished)[0].content
+    assert "declined: nobody can approve it in this run" in driver.of(p.ToolFinished)[0].content
     driver, _ = asking(repo, "sampling/createMessage", [sample("hi")], nothing, person=False, **LARGE)
-    assert answers(driver)[0]["message"] == "nobody is attached to ask"
+    assert answers(driver)[0]["message"] == "nobody can approve it in this run"
     assert driver.of(p.QuestionAsked) == [] and driver.of(p.ModelConsulted) == []
 
 

@@ -105,7 +105,7 @@ async def reads_and_is_refused(client: Client) -> None:
     assert "there is no tool Write here. There are: Read, bash" in text
     failed, text = said(await client.call_tool("Read", {"file": "x"}))
     assert failed
-    assert "It takes: file_path, offset?, limit?." in text
+    assert "Its arguments: file_path, offset?, limit?." in text
 
 
 def test_by_default_it_only_reads_and_says_why_it_does_no_more(quintet: Program) -> None:
