@@ -14,7 +14,7 @@ NAMES = ("accept", "next", "autonomous", "resume", "retry", "mode")
         (WAITS, 'the plan needs your approval: quintet -p "/accept" --resume s1'),
         (
             ONE_UNIT,
-            'one unit is done; quintet -p "/next" --resume s1 does another, "/autonomous" and "/resume" continue',
+            'one task is done; quintet -p "/next" --resume s1 does another, "/autonomous" and "/resume" continue',
         ),
         (NEEDS_PROFILE, NEEDS_PROFILE.replace("/resume", 'quintet -p "/resume" --resume s1')),
         ("see /etc/next and src/accept.py, `/accept` or /nextcloud", None),

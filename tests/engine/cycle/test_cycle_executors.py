@@ -189,7 +189,7 @@ def test_a_crash_may_be_the_tasks_doing_and_goes_into_its_page(repo: Path) -> No
     told = [line.text for n, e in enumerate(driver.seen) for line in describe(p.Recorded(n, "", e))]
     assert [line for line in told if "crashed" in line] == [
         "retry    Do a, not done, by codex: codex: crashed",
-        "given up Do a, not done, by codex: codex: crashed",
+        "failed   Do a, not done, by codex: codex: crashed",
     ]
 
 

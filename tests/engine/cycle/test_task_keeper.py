@@ -367,9 +367,9 @@ def test_each_drift_is_found_and_has_one_fix(repo: Path) -> None:
             'broken.md: line 1, title: is missing; broken.md: line 3, risk: "huge" is not one of low, medium, high.'
         ]
         assert sorted(await keeper.mend(looked.drifts)) == [
-            "moved done/t2.md to t2.md",
             "added done/old.md as task old, verifying",
             "added new.md as task new, todo",
+            "moved done/t2.md to t2.md",
             "wrote t1.md again",
             "wrote the id t3 into t3.md again",
         ]

@@ -33,7 +33,7 @@ def test_what_waits_is_listed_changed_and_dropped_one_by_one_and_an_interrupt_ho
     async def script(driver: Driver) -> None:
         said = await five(driver)
         assert "3  input 3" in (await driver.command("/queued")).text
-        assert (await driver.command("/queued drop 3")).text == "dropped: input 3"
+        assert (await driver.command("/queued drop 3")).text == "removed: input 3"
         changed = await driver.command("/queued edit 3 input four --with a flag")
         assert changed.ok, "the fourth is the third now"
         await driver.session.submit(p.Interrupt())
@@ -56,7 +56,7 @@ def test_stop_holds_what_waits_too(repo: Path) -> None:
         await five(driver)
         await driver.command("/stop")
         await driver.until_type(p.TurnFinished)
-        assert (await driver.command("/queued drop all")).text == "5 queued inputs dropped"
+        assert (await driver.command("/queued drop all")).text == "5 queued inputs removed"
         assert not (await driver.command("/queued run")).ok and begun(driver) == ["wait"]
 
     drive(repo, script, ScriptedModel([WAITS]), axes=CHAT)

@@ -326,7 +326,8 @@ def test_context_shows_what_fills_the_window(repo: Path) -> None:
         newest = driver.of(p.ModelReplied)[-1].usage.input_tokens
         assert newest * 0.9 < data["used"] < newest * 1.1  # as the provider counts, not at four characters
         assert (
-            told[0] == f"small reads 32000 tokens; about {data['used']} are used, {100 * data['used'] / WINDOW:.0f} %"
+            told[0]
+            == f"small can read 32000 tokens; about {data['used']} are used, {100 * data['used'] / WINDOW:.0f} %"
         )
         assert len({line.rindex("%") for line in told[1:-2]}) == 1 and len(told) == len(parts) + 3
         assert told[-2:] == [

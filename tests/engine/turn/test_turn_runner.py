@@ -452,7 +452,7 @@ def test_stop_ends_the_run_as_cancelled_and_drops_what_waits(repo: Path) -> None
         await model.begun.wait()
         await driver.command("/steer mode review next-milestone")
         stopped = await driver.command("/stop")
-        assert stopped.text == "stopped; 1 pending transition dropped"
+        assert stopped.text == "stopped; 1 pending transition removed"
         assert (await driver.until_type(p.TurnFinished)).status == "cancelled"
         assert driver.session.state.dials.pending == ()
 

@@ -35,8 +35,9 @@ from quintet.domain.turn.skipped import SHELL, SkippedCall, allowed_by
 from quintet.domain.turn.tool_spec import CallStatus
 
 SHELL_ENDED = "SHELL_ENDED"  # code of the notice that a background shell was ended
-_SHELL_STARTED = regex(r"shell (\S+) is started\.")
-_ENDED_SHELL = regex(r"background shell (\S+) is ended")
+# What they say now, and what they said in earlier versions.
+_SHELL_STARTED = regex(r"shell (\S+) (?:was|is) started\.")
+_ENDED_SHELL = regex(r"background shell (\S+) (?:was|is) ended")
 _OVER = regex(r"(?m)^\(exit -?\d+\)$")
 KILL = "kill_shell"
 _NAMES_SHELL = {"bash_output": "bash_id", "write_to_shell": "shell_id", KILL: "shell_id"}

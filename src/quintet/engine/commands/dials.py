@@ -108,7 +108,8 @@ class LateReview:
 
     def on_event(self, event: Event) -> None:
         if isinstance(event, TurnStarted) and self._journal.state.axes.work_mode is WorkMode.REVIEW:
-            self._journal.post(*self._questions.withdrawn(QuestionAbout.DEEP_MODEL, "the review began"))
+            if closed := self._questions.withdrawn(QuestionAbout.DEEP_MODEL, "the review began"):
+                self._journal.post(*closed)
         if isinstance(event, TransitionPending):
             self._pending.add(event.transition)
         if not (isinstance(event, DialsTurned) and event.transition in self._pending):

@@ -45,7 +45,7 @@ def test_s3_9_1_a_shell_is_watched_and_ended_on_the_board(repo: Path) -> None:
         await person.press("x")
         await person.sees("End shell dev?")
         await answer(person, "y")
-        await person.sees("background shell dev is ended", "nothing is running or open")
+        await person.sees("background shell dev was ended", "nothing is running or open")
         assert session.shells() == [] and isinstance(person.ui.screen, TaskBoard)
 
     watch(repo, script, [STARTED], "it serves", axes=BUILD, deterministic=False)
