@@ -23,6 +23,7 @@ _SIGNS = (
 _WORD = r"[^\s'\"`:;,()<>\[\]|*?]"
 _PATH = regex(rf"(?<=['\"`])[^'\"`\n]*/[^'\"`\n]+(?=['\"`])|(?<![\w./~:-]){_WORD}*/{_WORD}+")
 _ABSOLUTE = regex(r"(?<![\w./~-])/[\w.@+/-]+")
+_KEY = regex(r"(?i)\bload (?:public |private )?key\b|\bidentity file\b")  # never to be shown
 _SHEBANG = regex(r"#!\s*(/\S+)(?:\s+(/\S+))?")
 
 
@@ -38,10 +39,10 @@ def named_in(script: str) -> tuple[str, ...]:
 
 
 def tried(text: str, cwd: str, home: str) -> tuple[str, ...]:
-    """Absolute paths that a failed program named as missing or closed, the last ones first; each once."""
+    """Absolute paths that a failed program named as missing or closed, the last ones first; each once. No keys."""
     found: dict[str, None] = {}
     for line in reversed(text.splitlines()[-MOST_LINES:]):
-        if says_missing(line):
+        if says_missing(line) and not _KEY.search(line):
             for path in _paths(line, cwd, home):
                 found.setdefault(path)
                 if len(found) >= MOST_PATHS:
