@@ -259,7 +259,7 @@ def test_a_record_that_cannot_be_read_is_told_and_moves_nothing(
     assert ".envrc" in told(repo)
     assert "not known" in left_note(locate(str(repo)), Settings())
     assert main(["aside", "move", "-C", str(repo)]) == 0
-    assert "by hand" in capsys.readouterr().out
+    assert "move what is not yours, then run quintet aside keep" in capsys.readouterr().out
     assert (repo / ".envrc").read_text() == "mine"
     assert main(["aside", "keep", "-C", str(repo)]) == 0
     assert told(repo) == []

@@ -23,6 +23,7 @@ BWRAP = pytest.mark.parametrize("sandbox", ["bwrap"], indirect=True)
 USER = pytest.mark.parametrize("user_name", ["user"], indirect=True)
 ENTER = call("menu_enter", mode="data")
 MONITOR = "[core]\n\tfsmonitor = {program}\n"
+BELONGS = "config/quintet is protected: it belongs to Quintet, and config leads to it"
 
 
 def move(source: str, destination: str) -> tuple[str, dict[str, str]]:
@@ -87,16 +88,16 @@ def test_a_folder_above_quintets_own_is_neither_moved_nor_replaced(dotfiles: Pat
     files = ProjectFiles(str(dotfiles), make_terms(locate(str(dotfiles)), Settings()).protection)
     caller = Caller(dotfiles, Sandbox.NONE)
     assert caller.verdict("fs_move", NORMAL, source="config", destination="c2") is Verdict.DENY
-    with pytest.raises(ToolFailed, match="Quintet's own"):
+    with pytest.raises(ToolFailed, match=BELONGS):
         files.move("config", "c2")
     (dotfiles / "config").rename(dotfiles / "gone")
     (dotfiles / "link").symlink_to("evil")
     for source in ("evil", "link", "empty"):  # what it would lead to, by whatever
         assert caller.verdict("fs_move", NORMAL, source=source, destination="config") is Verdict.DENY, source
-        with pytest.raises(ToolFailed, match="Quintet's own"):
+        with pytest.raises(ToolFailed, match=BELONGS):
             files.move(source, "config")
     (dotfiles / "config").symlink_to("gone")
-    with pytest.raises(ToolFailed, match="Quintet's own"):
+    with pytest.raises(ToolFailed, match=BELONGS):
         files.delete("config")
     assert caller.verdict("fs_move", NORMAL, source="empty", destination="elsewhere") is Verdict.ALLOW
 

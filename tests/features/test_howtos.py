@@ -3,12 +3,15 @@
 import json
 import re
 import sys
+import urllib.request
 from pathlib import Path
 
+import pexpect
 import pytest
 
 from tests.hub import hub, pull
 from tests.loopback import Answer, Asked, serving
+from tests.mcp_servers.oauth_http import oauth_http
 from tests.pages import ROOT, Reader, blocks, fits, in_the_tutorials_project
 
 SIGN_IN = """<!doctype html><title>Sign in</title><h1>Sign in</h1><form>
@@ -71,7 +74,7 @@ def test_web(reader: Reader) -> None:
 
 
 def test_mcp(reader: Reader) -> None:
-    look, rules, call, serve = blocks("docs/howto/mcp.md", "bash")
+    look, _, rules, call, serve = blocks("docs/howto/mcp.md", "bash")
     (reader.root / "docs_server.py").write_text(DOCS_SERVER)
     named = {"docs": {"command": sys.executable, "args": ["docs_server.py"]}}
     (reader.root / ".mcp.json").write_text(json.dumps({"mcpServers": named}))
@@ -86,6 +89,23 @@ def test_mcp(reader: Reader) -> None:
     hello += '"capabilities": {}, "clientInfo": {"name": "page", "version": "1"}}}'
     line = serve.splitlines()[0].partition("  #")[0]
     assert '"serverInfo"' in reader.runs(f"(echo '{hello}'; sleep 2) | {line}")
+
+
+def test_mcp_logs_in_and_out(reader: Reader) -> None:
+    _, login, *_ = blocks("docs/howto/mcp.md", "bash")
+    with oauth_http() as guarded:
+        reader.sets(f'[mcp.servers.issues]\nurl = "{guarded.url}/mcp"\n')
+        child = reader.opens(login)
+        child.expect(r"Open this page, which is at 127\.0\.0\.1:\d+, and log in there:\s+(http://\S+)\s")
+        assert isinstance(child.match, re.Match)
+        with urllib.request.urlopen(child.match[1], timeout=30) as page:
+            assert page.read().decode() == "You are logged in. You can close this page."
+        child.expect_exact("logged in to issues: ")
+        child.expect_exact("the login for issues is forgotten here")
+        child.expect(pexpect.EOF)
+        child.close()
+    assert child.exitstatus == 0 and guarded.asked == ["authorization_code"]
+    assert "there is no login for issues" in reader.runs(login.splitlines()[1])
 
 
 def test_mcp_shows_the_file_that_other_agents_read(reader: Reader) -> None:

@@ -148,7 +148,10 @@ def test_arguments_may_come_as_text(servers: Servers, given: Any) -> None:
     [
         ({"command": "call_tool"}, "tool_name: which one?"),
         ({"command": "read_resource"}, "resource_uri: which one?"),
-        ({"command": "call_tool", "tool_name": "add", "tool_args": "{"}, "tool_args: expected an object, but this text is not JSON"),
+        (
+            {"command": "call_tool", "tool_name": "add", "tool_args": "{"},
+            "tool_args: expected an object, but this text is not JSON",
+        ),
         ({"command": "call_tool", "tool_name": "add", "tool_args": "[1]"}, "tool_args: an object is expected"),
         ({"command": "call_tool", "tool_name": "add"}, "sums:add: tool_args.a is missing. Its arguments: a, b?."),
     ],
