@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from typing import Any
@@ -216,3 +217,25 @@ def test_axe_finds_nothing_serious_on_any_screen(browser: Browser, web: Web, wid
 def blocks(page: Page) -> list[str]:
     """What the transcript says, block by block."""
     return [text.strip() for text in page.locator("#transcript > .b").all_inner_texts()]
+
+
+PASTE = """() => {
+  const bytes = Uint8Array.from(atob("%s"), (one) => one.charCodeAt(0));
+  const data = new DataTransfer();
+  data.items.add(new File([bytes], "shot.png", { type: "image/png" }));
+  document.getElementById("text").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, bubbles: true }));
+}"""
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_a_picture_that_is_pasted_goes_with_the_request(page: Page, own_web: Web, quintet: Program) -> None:
+    begin(page, own_web)
+    page.evaluate(PASTE % PIXEL)
+    expect(page.locator("#text")).to_have_value(re.compile(r"/uploads/\w+\.png $"))
+    page.locator("#text").press_sequentially("what is this")
+    page.keyboard.press("Enter")
+    says(page, "#status", "ready")
+    session = page.url.rstrip("/").rpartition("/")[2]
+    shown = quintet.run("sessions", "show", session, "--events", "--json").lines()
+    (began,) = [one for one in shown if one["type"] == "turn_started"]
+    assert [image["media_type"] for image in began["images"]] == ["image/png"]
