@@ -20,7 +20,7 @@ KEYS = [
 
 def test_the_list_names_every_agent_and_where_it_is_from(quintet: Program) -> None:
     heading, *rows = quintet.run("agents", "list").clean(0).out.splitlines()
-    assert heading.split() == ["AGENT", "WHAT", "IT", "IS", "ITEMS", "FROM"]
+    assert heading.split() == ["AGENT", "DESCRIPTION", "ITEMS", "FROM"]
     assert [(row.split()[0], row.split()[-1]) for row in rows] == [
         ("planner", "shipped"),
         ("release", "shipped"),
@@ -65,7 +65,7 @@ def test_what_is_malformed_is_said_and_left_out(quintet: Program) -> None:
     assert f"{path}:3: agent.menu: needs at least one entry" in checked.out
     listed = quintet.run("agents", "list", "--json")
     assert [agent["id"] for agent in listed.json()] == ["planner", "release", "reviewer"]
-    assert "agent.menu: needs at least one entry; left out" in listed.err
+    assert "agent.menu: needs at least one entry; ignored" in listed.err
     shown = quintet.run("agents", "show", str(path))
     assert shown.code == 2
     assert "agent.menu" in shown.err

@@ -385,7 +385,7 @@ def test_what_is_wrong_with_a_tool_of_ones_own_is_said_once(quintet: Program, ow
 
 def test_the_first_start_asks_about_tools_as_it_does_about_settings(quintet: Program, own: Path) -> None:
     terminal = quintet.plain()
-    terminal.sees("has tools of its own", "loads tools that run as you", "Trust this folder? [y/N]")
+    terminal.sees("has its own tools", "loads tools that run as you", "Trust this folder? [y/N]")
     terminal.types("y")
     terminal.sees("› ")
     terminal.types('!!count_rows {"path": "tally/count.py"}')

@@ -186,7 +186,7 @@ def test_export_writes_a_new_file_without_secrets_and_html_that_needs_nothing(
     html = (quintet.root / "page.html").read_text()
     assert "&lt;b&gt;this&lt;/b&gt;" in html and "<pre>x = 1 &lt; 2</pre>" in html
     assert not re.search(r"(src|href)=|https?://", html)
-    kept = Path(says(quintet, "/export").partition(" is in ")[2].strip())
+    kept = Path(says(quintet, "/export").partition(" was written to ")[2].strip())
     assert kept.read_text() == page
     session = quintet.sessions()[0]["session"]
     assert quintet.run("sessions", "export", session).clean(0).out == page

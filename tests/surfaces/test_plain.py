@@ -374,7 +374,7 @@ def test_piped_input_waits_for_a_turn_that_it_lets_go_on(quintet: Program, model
 def test_a_folder_with_settings_of_its_own_is_asked_about_once(quintet: Program, typed: str, badge: str) -> None:
     quintet.settings('[dials]\npermission_profile = "trusted"\n', project=True)
     terminal = quintet.plain()
-    terminal.sees("has settings of its own", "Trust this folder? [y/N]")
+    terminal.sees("has its own settings", "Trust this folder? [y/N]")
     terminal.types(typed)
     terminal.sees("QUINTET", badge, "› ")
     again = quintet.plain()

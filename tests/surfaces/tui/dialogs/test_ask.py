@@ -60,7 +60,7 @@ def test_what_is_asked_and_the_choices_are_in_sight_and_the_rest_is_a_key_away(
                 text = shown(app)
                 assert "[y] trust this folder" in text and "[n] not now" in text
                 if cut:
-                    assert "x│" in text.replace(" ", "") or "new│" in text.replace(" ", "") or "[d] all of it" in text
+                    assert "x│" in text.replace(" ", "") or "new│" in text.replace(" ", "") or "[d] all lines" in text
             screen = app.screen
             assert isinstance(screen, AskScreen)
             screen._since = time.monotonic()  # this moment, however slow the machine is

@@ -107,7 +107,7 @@ def test_the_first_screen_offers_an_ollama_and_one_key_uses_it(repo: Path, ollam
 
 def test_who_declines_has_the_offline_rules_and_is_not_asked_again(repo: Path, ollama: Server) -> None:
     async def script(person: Person) -> None:
-        await person.sees("Alt+M connects one")
+        await person.sees("use Alt+M to connect one")
         assert settings_text() == ""
 
     at_screen(repo, script, first_keys=("a local Ollama", "escape"))

@@ -445,11 +445,11 @@ def test_a_transition_stands_under_its_command_also_one_that_waits_or_is_dropped
     waits = p.TransitionPending(change=AxesChange(), reason="/mode", axes=INTERACTIVE, **ids)  # type: ignore[arg-type]
     said = p.CommandRan(submission="s", line="/mode build after-current-unit", text="\nlater", data={"pending": "x"})
     rows = [row.strip()[:10] for row in told(waits, said)]
-    assert rows == ["› /mode bu", "waits    c", "later"]
+    assert rows == ["› /mode bu", "pending  c", "later"]
     dropped = p.TransitionDropped(transition="x", reason="/stop")
     held = p.InputsHeld(submissions=("s",), reason="/stop")
     ran = p.CommandRan(submission="t", line="/stop", text="stopped")
-    assert [row.strip()[:7] for row in told(dropped, held, ran)] == ["› /stop", "dropped", "held   ", "stopped"]
+    assert [row.strip()[:7] for row in told(dropped, held, ran)] == ["› /stop", "removed", "held   ", "stopped"]
 
 
 def test_a_run_stands_under_what_began_it() -> None:
