@@ -233,8 +233,8 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
     show: Annotated[
         tuple[str, ...],
         setting(
-            "folders and files outside the project that commands, their git hooks, your own MCP servers and language servers "
-            'may read, as ["~/.cache/pre-commit"]; no place of secrets',
+            "folders and files outside the project that commands, their git hooks, your own MCP servers and language "
+            'servers may read, as ["~/.cache/pre-commit"]; no place of secrets',
             OWN,
         ),
     ] = ()

@@ -107,9 +107,9 @@ class LateReview:
         self._pending = {transition.id for transition in journal.state.dials.pending}
 
     def on_event(self, event: Event) -> None:
-        if isinstance(event, TurnStarted) and self._journal.state.axes.work_mode is WorkMode.REVIEW:
-            if closed := self._questions.withdrawn(QuestionAbout.DEEP_MODEL, "the review began"):
-                self._journal.post(*closed)
+        begins = isinstance(event, TurnStarted) and self._journal.state.axes.work_mode is WorkMode.REVIEW
+        if begins and (closed := self._questions.withdrawn(QuestionAbout.DEEP_MODEL, "the review began")):
+            self._journal.post(*closed)
         if isinstance(event, TransitionPending):
             self._pending.add(event.transition)
         if not (isinstance(event, DialsTurned) and event.transition in self._pending):
