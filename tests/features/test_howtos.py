@@ -3,16 +3,20 @@
 import json
 import re
 import sys
+import urllib.error
 import urllib.request
+from collections.abc import Iterable
 from pathlib import Path
 
 import pexpect
 import pytest
 
+from tests.features.web_ui.serving import end
 from tests.hub import hub, pull
 from tests.loopback import Answer, Asked, serving
 from tests.mcp_servers.oauth_http import oauth_http
 from tests.pages import ROOT, Reader, blocks, fits, in_the_tutorials_project
+from tests.surfaces.program import Program
 
 SIGN_IN = """<!doctype html><title>Sign in</title><h1>Sign in</h1><form>
 <div><input aria-label="User name" value="ada" required></div>
@@ -158,3 +162,42 @@ def test_library(reader: Reader) -> None:
     (ask,) = blocks(page, "bash")
     answer = json.loads(reader.runs(ask))
     assert set(answer) == {"answer", "citations", "excerpts", "actions_taken"}
+
+
+def test_in_the_browser(quintet: Program) -> None:
+    _, scripts, _ = blocks("docs/howto/in-the-browser.md", "sh")
+    viewer, told = (line.partition("  #")[0].strip() for line in scripts.splitlines())
+    (fields,) = re.findall(r"# (\{.*\}) in one line", scripts)
+    process = quintet.start(*told.split()[1:], "--port", "0")
+    try:
+        assert process.stdout
+        printed = json.loads(process.stdout.readline())
+        assert list(printed) == re.findall(r'"(\w+)":', fields)
+        assert opened(printed["link"]) == 200
+        assert opened(printed["url"]) == 401 and opened(printed["url"], printed["token"]) == 200
+    finally:
+        end(process)
+    process = quintet.start(*viewer.split()[1:], "--port", "0")
+    try:
+        assert process.stdout
+        first, second = (link_in(process.stdout) for _ in range(2))
+        assert first != second and opened(first) == opened(second) == 200
+    finally:
+        end(process)
+
+
+def link_in(lines: Iterable[str]) -> str:
+    """The link of the next line that has one."""
+    return next(found[0] for line in lines if (found := re.search(r"http://127\S+", line)))
+
+
+def opened(link: str, token: str = "") -> int:
+    """How the server answers who opens a link, and keeps its cookie."""
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    try:
+        with browser.open(urllib.request.Request(link, headers=headers), timeout=60) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        error.close()
+        return error.code
