@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 KEEP_TITLE, GIVE_TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
 BELL = "\a"
 MOST_NOTICE = 120  # characters
+MOST_SIGNALS = 4096  # that are kept for the loop
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)  # Ctrl+C is a key here: a SIGINT comes from outside
 
 
@@ -42,15 +45,25 @@ def give_back() -> None:
 
 def show(program: Sequence[str], then: str) -> None:
     """Run a program at the terminal, then wait for Enter. Ctrl+C ends the program or the wait, not us."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        with suppress(KeyboardInterrupt):
-            subprocess.run(program, check=False)
-            sys.stdout.write(then)
-            sys.stdout.flush()
-            sys.stdin.readline()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    heard, told = socket.socketpair()  # the loop is told of each signal by its number, whoever handles it
+    with heard, told:
+        heard.setblocking(False)
+        told.setblocking(False)
+        loop = signal.set_wakeup_fd(told.fileno())
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            with suppress(KeyboardInterrupt):
+                subprocess.run(program, check=False)
+                sys.stdout.write(then)
+                sys.stdout.flush()
+                sys.stdin.readline()
+        finally:
+            signal.signal(signal.SIGINT, before)
+            signal.set_wakeup_fd(loop)
+            with suppress(BlockingIOError):  # there was none
+                others = heard.recv(MOST_SIGNALS).replace(bytes([signal.SIGINT]), b"")
+                if others and loop >= 0:
+                    os.write(loop, others)
 
 
 def stop_reading_keys(ui: App[int]) -> None:
