@@ -7,6 +7,7 @@ import pytest
 from tests.surfaces.tui.at_pty import screen
 
 EDITOR = """#!/bin/sh
+trap '' INT
 stty -a | grep -q ' icanon' || exit 9
 cat "$1" > {seen}
 until [ -e {go} ]; do sleep 0.05; done
@@ -31,6 +32,7 @@ def test_the_prompt_comes_back_as_the_editor_left_it(
         shown.terminal.send("half a thought")
         shown.terminal.send("\x07")
         shown.terminal.until(seen.exists, "the editor")
+        shown.terminal.send("\x03")  # the editor's, not the session's
         if busy:
             shown.terminal.until(lambda: shown.events("TurnFinished"), "the end of the turn")
         go.touch()

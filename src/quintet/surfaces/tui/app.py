@@ -45,7 +45,7 @@ async def run(context: TuiContext) -> int:
     """The screen until the person leaves it; then the terminal is as it was, and the session closed."""
     ui = TerminalUi(context)
     try:
-        with host.ended_by(ui.exit):
+        with host.ended_by(ui.told_to_end):
             code = await ui.run_async()
     finally:
         host.stop_reading_keys(ui)

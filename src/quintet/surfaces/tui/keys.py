@@ -7,7 +7,6 @@ dialog only the keys that interrupt and leave are.
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
 from abc import abstractmethod
 from collections.abc import Callable
@@ -109,6 +108,7 @@ class KeyedUi(App[int]):
         self.state = SessionState()
         self.transcript = Transcript()
         self.session: Session | None = None
+        self._terminal_lent = False  # to an editor
         self.theme_name = context.theme
         self.own: set[str] = set()  # submissions of this screen without a reply yet
         self.dial_presses = DialPresses()
@@ -260,7 +260,7 @@ class KeyedUi(App[int]):
         if edited is None or not self.typing_goes_to_prompt:
             return
         prompt = self.prompt
-        before = signal.signal(signal.SIGINT, lambda *_: None)  # Ctrl+C is the editor's
+        self._terminal_lent = True
         try:
             with self.suspend():
                 text, problem = await asyncio.to_thread(_tried, edited, prompt.text)
@@ -271,7 +271,12 @@ class KeyedUi(App[int]):
         except SuspendNotSupported:
             self.note("an editor cannot run in this terminal", "warning")
         finally:
-            signal.signal(signal.SIGINT, before)
+            self._terminal_lent = False
+
+    def told_to_end(self, code: int) -> None:
+        """A signal came; while an editor has the terminal, Ctrl+C is the editor's."""
+        if not (code == host.INTERRUPTED and self._terminal_lent):
+            self.exit(code)
 
     @cached_property
     def dialogs(self) -> Dialogs:

@@ -22,6 +22,7 @@ KEEP_TITLE, GIVE_TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
 BELL = "\a"
 MOST_NOTICE = 120  # characters
 MOST_SIGNALS = 4096  # that are kept for the loop
+INTERRUPTED = 128 + signal.SIGINT  # the exit code
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)  # Ctrl+C is a key here: a SIGINT comes from outside
 
 
