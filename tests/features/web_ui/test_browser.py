@@ -234,6 +234,7 @@ def test_a_picture_that_is_pasted_goes_with_the_request(page: Page, own_web: Web
     expect(page.locator("#text")).to_have_value(re.compile(r"/uploads/\w+\.png $"))
     page.locator("#text").press_sequentially("what is this")
     page.keyboard.press("Enter")
+    page.locator("#transcript .answer").first.wait_for()
     says(page, "#status", "ready")
     session = page.url.rstrip("/").rpartition("/")[2]
     shown = quintet.run("sessions", "show", session, "--events", "--json").lines()

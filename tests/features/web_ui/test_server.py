@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from quintet.features.web_ui import serving as limits
+from quintet.features.web_ui.diff import diff_table
+from quintet.features.web_ui.markdown import rendered
 from tests.features.web_ui.serving import Web
 from tests.surfaces.program import Program
 
@@ -224,6 +226,7 @@ def test_a_line_of_ones_own_has_no_rights_of_the_user_here(web: Web) -> None:
         ("prompt.own_lines", "yours", 403),
         ("browser.path", "/tmp/x", 403),
         ("secrets.expose", '["*"]', 403),
+        ("cycle.executor", "acp:/usr/bin/touch x", 403),
         ("limits.max_cost", "2.5", 303),
         ("limits.max_cost", "lots", 400),
         ("no.such", "1", 400),
@@ -253,3 +256,36 @@ def test_a_connection_that_says_nothing_is_closed(web: Web) -> None:
     assert slow[0].recv(100) == b""
     for one in slow:
         one.close()
+
+
+def test_trust_is_given_to_what_was_shown_and_to_nothing_else(own_web: Web, quintet: Program) -> None:
+    settings = quintet.root / ".quintet/settings.toml"
+    settings.parent.mkdir(exist_ok=True)
+    settings.write_text('[hooks]\nsession_start = ["true"]\n')
+    page = own_web.get(own_web.project).text
+    seen = page.split('name="seen" value="')[1].split('"')[0]
+    settings.write_text('[hooks]\nsession_start = ["touch canary"]\n')
+    assert own_web.post(f"{own_web.project}trust", yes="1", seen=seen).status == 409
+    assert "touch canary" in own_web.get(own_web.project).text
+    own_web.new()
+    assert not (quintet.root / "canary").exists()
+
+
+@pytest.mark.parametrize("path", ["older?before=", "?why=", "why/", "events?after=x."])
+def test_a_number_without_end_is_no_number(web: Web, path: str) -> None:
+    assert web.get(f"{web.new()}{path}{'9' * 5000}").status in (200, 400, 404)
+
+
+@pytest.mark.parametrize("body", ["x" * 1_100_000, "%ff%fe", "&".join("a=1" for _ in range(99))])
+def test_nonsense_at_the_door_is_refused(web: Web, body: str) -> None:
+    headers = {"Content_Type": "application/x-www-form-urlencoded", "Origin": f"http://{web.host}"}
+    assert web.anywhere("POST", "/enter", body, **headers).status in (400, 401, 413)
+
+
+def test_long_code_is_not_coloured_and_of_a_long_change_only_the_first_lines_are_compared() -> None:
+    """Some lexers, and the comparison of words, take the square of what they are given."""
+    assert "<span" not in rendered("```java\n" + "a.b " * 22_000 + "\n```").partition("</span>")[2]
+    gone, came = ([f"{sign}some words {number}" for number in range(1000)] for sign in "-+")
+    table = diff_table("\n".join(["--- a", "+++ b", "@@ -1,1000 +1,1000 @@", *gone, *came]))
+    assert table.count("<tr") == 2000
+    assert diff_table("--- a\n+++ b\n@@ -1 +1 @@\n-" + "!" * 390 + "\n+" + "?" * 390).count("<mark>") == 0

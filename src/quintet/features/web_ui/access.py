@@ -21,6 +21,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD"})
 # What decides about programs outside the sandbox, secrets and addresses is changed at the user's own terminal only:
 # whoever has the token would otherwise have the user's rights.
 _AT_THE_TERMINAL = (
+    "cycle.",
+    "git.",
     "hooks.",
     "sandbox.",
     "protect.",

@@ -45,7 +45,7 @@ def web(arguments: list[str]) -> int:
     url = f"{'https' if secure else 'http'}://{shown}{doors.below}/"
     _tell(parsed, url, tokens)
     if parsed.open and not parsed.json:
-        _open(f"{url}?token={tokens[VisitorRole.OWNER]}")
+        _open(_door(f"{url}?token={tokens[VisitorRole.OWNER]}"))
     return serve(doors, places, listening, port, parsed.tls_cert, parsed.tls_key, proxied=parsed.behind_proxy)
 
 
@@ -112,6 +112,14 @@ def _tell(parsed: Namespace, url: str, tokens: dict[VisitorRole, str]) -> None:
             say([f"To look only: {links[VisitorRole.VIEWER]}"])
         complain("The link holds a token: anyone who has it can do what you can do here. Ctrl+C ends the server.")
     sys.stdout.flush()
+
+
+def _door(link: str) -> str:
+    """A page of the user's own that leads to a link: the link itself would stand in the list of processes."""
+    path = os.path.join(state_folder(), "web", "open.html")
+    with open(path, "w", encoding="utf-8", opener=private) as file:
+        file.write(f'<!DOCTYPE html><meta http-equiv="refresh" content="0; url={link}">')
+    return f"file://{path}"
 
 
 def _open(link: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import islice
 
 from msgspec import Struct
 
@@ -12,7 +13,8 @@ from quintet.domain.edits.numbered_diff import GAP, diff_rows
 from quintet.features.web_ui.html import e
 
 MOST_LINES = 2_000  # of one change
-MOST_COMPARED = 400  # characters of a line in which words are compared
+MOST_COMPARED = 200  # characters of a line in which words are compared
+MOST_PAIRS = 100  # of lines that are compared in one change
 _WORD = re.compile(r"\w+|\s+|.")
 _NAMES = {"+": "add", "-": "del", " ": "same"}
 
@@ -56,7 +58,7 @@ def _row(line: _Line) -> str:
 
 def _mark_words(lines: Sequence[_Line]) -> None:
     """Where as many lines came as went, each pair is compared."""
-    for gone, came in _pairs(lines):
+    for gone, came in islice(_pairs(lines), MOST_PAIRS):
         if max(len(gone.text), len(came.text)) > MOST_COMPARED:
             continue
         before, after = _WORD.findall(gone.text), _WORD.findall(came.text)

@@ -17,7 +17,7 @@ from pygments.util import ClassNotFound
 
 from quintet.features.web_ui.html import e
 
-MOST_CODE = 100_000  # characters that are coloured
+MOST_CODE = 2_000  # characters that are coloured: some lexers take the square of it
 MOST_CHUNK = 6_000  # characters after which a chunk ends at any line
 _SCHEMES = ("http://", "https://", "mailto:", "#")
 

@@ -135,11 +135,11 @@ def _session_row(one: ListedSession) -> str:
     )
 
 
-def trust_card(about: str, listed: Iterable[str], changed: Iterable[str]) -> str:
+def trust_card(about: str, listed: Iterable[str], changed: Iterable[str], seen: str) -> str:
     shown = "\n".join([*listed, *changed])
     return (
         f'<section class="card"><h2>Trust this folder?</h2><p>{e(about)}</p><pre tabindex="0">{e(shown)}</pre>'
-        '<form method="post" action="trust"><div class="choices">'
+        f'<form method="post" action="trust"><input type="hidden" name="seen" value="{e(seen)}"><div class="choices">'
         '<button name="yes" value="1" class="yes">Trust</button>'
         '<button name="yes" value="0" class="no">Do not trust</button></div></form></section>'
     )

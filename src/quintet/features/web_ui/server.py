@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
+from hashlib import sha256
 from secrets import token_hex
 from typing import Any
 from urllib.parse import parse_qs, quote
@@ -76,6 +77,7 @@ SWEEP_SECONDS = 30.0
 COOKIE_SECONDS = 30 * 24 * 3600
 PICTURES = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gif", b"RIFF": ".webp"}
 MOST_OFFERS = 8
+MOST_DIGITS = 15  # of a number that a request names
 MOST_PAST = 500
 
 
@@ -121,7 +123,10 @@ class DoorKeeper:
         if isinstance(decided, Refusal) and decided.status == 403:
             return HTMLResponse(pages.problem(403, decided.text), 403)
         if path == "/enter" and request.method == "POST":
-            token = (await form(request)).get("token", "")
+            try:
+                token = (await form(request)).get("token", "")
+            except HTTPException as error:
+                return HTMLResponse(pages.door(str(error.detail)), error.status_code)
         if token:
             return self._enter(token, address, request)
         if not path.startswith(f"{self._doors.below}/"):
@@ -196,7 +201,7 @@ async def form(request: Request) -> dict[str, str]:
         except msgspec.DecodeError as error:
             raise HTTPException(400, f"That is not a JSON object of texts: {error}") from None
     try:
-        fields = parse_qs(sent.decode(), keep_blank_values=True, max_num_fields=50)
+        fields = parse_qs(sent.decode(), keep_blank_values=True, max_num_fields=50, errors="replace")
     except ValueError as error:
         raise HTTPException(400, f"That is no form: {error}") from None
     return {name: values[-1] for name, values in fields.items()}
@@ -258,7 +263,7 @@ class WebServer:
         places = self.places(request)
         listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
         asked = await asyncio.to_thread(trust_question, places)
-        card = pages.trust_card(asked.about, asked.listed, asked.changed) if asked else ""
+        card = pages.trust_card(asked.about, asked.listed, asked.changed, digest(asked.text)) if asked else ""
         return HTMLResponse(
             pages.project_page(listed, role(request), card if role(request) is VisitorRole.OWNER else "")
         )
@@ -269,7 +274,7 @@ class WebServer:
             return RedirectResponse(f"../{quote(live.id)}/", 303)
         listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
         asked = request.query_params.get("why", "")
-        sheet = self._why(live, int(asked)) if asked.isdecimal() else ""
+        sheet = self._why(live, number_of(asked)) if number_of(asked) > 0 else ""
         return HTMLResponse(
             pages.session_page(listed.name, listed.slug, live.page(), listed.sessions, live.id, role(request), sheet)
         )
@@ -280,17 +285,19 @@ class WebServer:
 
     async def older(self, request: Request) -> Response:
         live = await self.session(request)
-        before = request.query_params.get("before", "")
-        if not before.isdecimal():
+        before = number_of(request.query_params.get("before", ""))
+        if before < 0:
             raise HTTPException(400, "before: the number of an event")
-        html, begin = live.older(int(before))
+        html, begin = live.older(before)
         return JSONResponse({"html": html, "begin": begin})
 
     async def reason(self, request: Request) -> Response:
         live = await self.session(request)
-        return HTMLResponse(self._why(live, int(request.path_params["event"])))
+        return HTMLResponse(self._why(live, number_of(request.path_params["event"])))
 
     def _why(self, live: LiveSession, seq: int) -> str:
+        if seq < 1:
+            raise NotFound("there is no such event in this session")
         rows = needed(live.places)
         try:
             found = rows.read(live.id, seq - 1, seq)
@@ -384,9 +391,10 @@ class WebServer:
         live = await self.session(request)
         seen = request.headers.get("last-event-id") or request.query_params.get("after", "")
         epoch, _, number = seen.partition(".")
-        if self._streams >= MOST_STREAMS:
+        share = MOST_STREAMS if role(request) is VisitorRole.OWNER else MOST_STREAMS // 2
+        if self._streams >= share:
             raise HTTPException(503, "Too many pages follow sessions here.")
-        after = int(number) if number.isdecimal() and epoch == live.epoch else -1
+        after = number_of(number) if epoch == live.epoch else -1
 
         async def lines() -> AsyncIterator[bytes]:
             self._streams += 1
@@ -447,13 +455,16 @@ class WebServer:
         words = ["/accept"]
         if sent.get("control") == "autonomous":
             words.append("--autonomous")
-        if profile := sent.get("profile"):
+        if profile := sent.get("profile", "").strip():
             words += ["--permission-profile", profile.split()[0]]
         return self._done(request, await live.submit(p.Say(text=" ".join(words))))
 
     async def trust(self, request: Request) -> Response:
         places, sent = self.places(request), await form(request)
-        if asked := await asyncio.to_thread(trust_question, places):
+        asked = await asyncio.to_thread(trust_question, places)
+        if asked and sent.get("seen") != digest(asked.text):
+            raise HTTPException(409, "The folder has changed since it was shown. Look at it again.")
+        if asked:
             await asyncio.to_thread(asked.decide, sent.get("yes") == "1")
         return RedirectResponse("./", 303)
 
@@ -500,6 +511,16 @@ class WebServer:
             return Response(file.read(), media_type=kind, headers={"Cache-Control": "no-cache"})
 
 
+def digest(text: str) -> str:
+    """What was shown, so that an answer is to that and nothing else."""
+    return sha256(text.encode()).hexdigest()
+
+
+def number_of(word: str) -> int:
+    """A number of an event or a frame; -1 if it is none."""
+    return int(word) if word.isdecimal() and len(word) <= MOST_DIGITS else -1
+
+
 class _Numbered(msgspec.Struct):
     n: int = 0
 
@@ -537,7 +558,7 @@ def application(doors: Doors, here: Places, cookie: str) -> ASGIApp:
         ("page", server.whole, "GET"),
         ("events", server.events, "GET"),
         ("older", server.older, "GET"),
-        ("why/{event:int}", server.reason, "GET"),
+        ("why/{event}", server.reason, "GET"),
         ("offers", server.offers, "GET"),
         ("past", server.past, "GET"),
         ("forensics", server.forensics, "GET"),
