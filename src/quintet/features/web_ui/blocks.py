@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ PROGRESS_LINES = 5
 _EXPLAINED = (p.CallDecided, p.DialsTurned, p.QuestionAsked)
 
 
-class HtmlBlock:
+class HtmlBlock(ABC):
     foldable = False
     folded = False
     hidden = False
@@ -48,8 +49,9 @@ class HtmlBlock:
             )
         return self._html
 
+    @abstractmethod
     def body(self, link: str) -> str:
-        raise NotImplementedError(type(self).__name__)
+        """What stands inside it; `link` leads to its reason."""
 
 
 class PromptHtml(HtmlBlock):
