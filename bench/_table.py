@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import asyncio
 import json
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 
@@ -26,3 +29,29 @@ def say(text: str, figures: dict[str, Any], as_json: bool) -> None:
 
 def verdict(met: bool) -> str:
     return "met" if met else "MISSED"
+
+
+Figures = dict[str, Any]
+
+
+def measured_in_a_folder(
+    doc: str | None,
+    measure: Callable[..., Awaitable[Figures]],
+    text: Callable[[Figures], str],
+    **counts: tuple[int, str],
+) -> int:
+    """A bench that works in a folder of its own. Each of `counts` is a flag, with its default and its help."""
+    parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
+    for name, (default, help) in counts.items():
+        parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=f"{help} ({default})")
+    parser.add_argument("--folder", default=None, metavar="DIR", help="where to work, on the disk to measure")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    wanted = parser.parse_args()
+
+    async def measured(folder: str) -> Figures:
+        return await measure(folder, *(getattr(wanted, name) for name in counts))
+
+    with tempfile.TemporaryDirectory(prefix="quintet-bench-", dir=wanted.folder) as folder:
+        figures = asyncio.run(measured(folder))
+    say(text(figures), figures, wanted.json)
+    return 0

@@ -6,18 +6,16 @@ lengths of the session, and the time to take a long session up. Reference and su
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import os
 import sys
-import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from statistics import mean, median
 from typing import Any
 
-from _table import say, table, verdict
+from _table import measured_in_a_folder, table, verdict
 
 import quintet
 from quintet.adapters.files.paths import locate
@@ -52,15 +50,7 @@ GROWTH = 1.25  # how much slower the longest session may seem: the noise between
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--events", type=int, default=100_000, metavar="N", help="length of the long session (100000)")
-    parser.add_argument("--folder", default=None, metavar="DIR", help="a folder on the disk to measure")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    wanted = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="quintet-bench-", dir=wanted.folder) as folder:
-        figures = asyncio.run(_measure(folder, wanted.events))
-    say(_text(figures), figures, wanted.json)
-    return 0
+    return measured_in_a_folder(__doc__, _measure, _text, events=(100_000, "length of the long session"))
 
 
 # ── what is measured

@@ -7,15 +7,12 @@ after the other, with a model that works like a coding agent. Recordings are kep
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import os
 import sys
-import tempfile
 from collections import Counter
 from typing import Any
 
-from _table import say, table, verdict
+from _table import measured_in_a_folder, table, verdict
 from _worker import SETTINGS, Worker, make_project, text_bytes
 
 import quintet
@@ -31,16 +28,7 @@ TARGET = 2.0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--sessions", type=int, default=50, metavar="N", help="how many (50)")
-    parser.add_argument("--steps", type=int, default=200, metavar="N", help="calls of each (200)")
-    parser.add_argument("--folder", default=None, metavar="DIR", help="where to work")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    wanted = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="quintet-bench-", dir=wanted.folder) as folder:
-        figures = asyncio.run(_measure(folder, wanted.sessions, wanted.steps))
-    say(_text(figures), figures, wanted.json)
-    return 0
+    return measured_in_a_folder(__doc__, _measure, _text, sessions=(50, "how many"), steps=(200, "calls of each"))
 
 
 async def _measure(folder: str, sessions: int, steps: int) -> dict[str, Any]:

@@ -8,17 +8,14 @@ process holds at the end of each tenth.
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import gc
 import os
 import sys
-import tempfile
 import time
 from statistics import median
 from typing import Any
 
-from _table import say, table, verdict
+from _table import measured_in_a_folder, table, verdict
 from _worker import SETTINGS, Worker, make_project
 
 import quintet
@@ -33,15 +30,7 @@ TIME_TARGET, MEMORY_TARGET = 1.2, 1.2
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--steps", type=int, default=20_000, metavar="N", help="of the session (20000)")
-    parser.add_argument("--folder", default=None, metavar="DIR", help="where to work")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    wanted = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="quintet-bench-", dir=wanted.folder) as folder:
-        figures = asyncio.run(_measure(folder, wanted.steps))
-    say(_text(figures), figures, wanted.json)
-    return 0
+    return measured_in_a_folder(__doc__, _measure, _text, steps=(20_000, "of the session"))
 
 
 async def _measure(folder: str, steps: int) -> dict[str, Any]:

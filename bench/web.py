@@ -2,7 +2,9 @@
 
 python bench/web.py [--seconds 8] [--clients 200] [--json]. Needs Chromium. Opened means: from the request to the first
 paint of the transcript, beside an empty page of the same server. Echo is from the key to the frame that shows it, while
-2,000 tokens a second stream; in the reference nothing streams. Clients are plain streams; the cores are the server's.
+2,000 tokens a second stream; in the reference nothing streams. A view is blank if none of nine places down its middle
+shows a block, while the wheel turns back through the long session. Clients are plain streams; the cores are the
+server's.
 """
 
 from __future__ import annotations
@@ -43,6 +45,17 @@ WATCH_KEYS = """() => {
     });
   });
 }"""
+
+
+SHOWN = """() => {
+  const box = document.getElementById('scroll').getBoundingClientRect();
+  const shows = (share) => {
+    const block = document.elementFromPoint(box.x + box.width / 2, box.y + box.height * share)?.closest('.b');
+    return Boolean(block?.textContent.trim());
+  };
+  return [.1, .2, .3, .4, .5, .6, .7, .8, .9].some(shows);
+}"""
+TURNS = 150  # of the wheel
 
 
 class Streamer:
@@ -129,6 +142,18 @@ def echoes(page: Page, count: int) -> list[float]:
     return found
 
 
+def blanks(page: Page) -> tuple[int, int]:
+    """Of so many views while the wheel turns back as fast as the browser takes it, those that show nothing; and how
+    many blocks were loaded in the end."""
+    page.wait_for_selector("#transcript .b")
+    page.locator("#scroll").hover()
+    blank = 0
+    for _ in range(TURNS):
+        page.mouse.wheel(0, -900)
+        blank += not page.evaluate(SHOWN)
+    return blank, page.locator("#transcript > .b").count()
+
+
 async def follow(host: str, path: str, token: str, count: int, seconds: float) -> tuple[int, int]:
     """So many streams at once; how many bytes they got, and how many of them got frames."""
     name, port = host.split(":")
@@ -180,8 +205,11 @@ def main() -> None:
             project = page.locator(".rows a").first.get_attribute("href")
             base = "/".join(told["url"].split("/")[:3])
             empty = median(painted(page, f"{base}{project}agents") for _ in range(3))
+            idle = server.cpu()
             first = painted(page, f"{base}{project}s/{LONG}/")
+            opened = (server.cpu() - idle) * 1000
             again = median(painted(page, f"{base}{project}s/{LONG}/") for _ in range(3))
+            blank, loaded = blanks(page)
             page.goto(f"{base}{project}")
             page.click("text=Begin")
             page.wait_for_selector("#text")
@@ -212,7 +240,10 @@ def main() -> None:
     figures = {
         "paint_empty_ms": empty,
         "paint_long_first_ms": first,
+        "paint_long_first_cpu_ms": opened,
         "paint_long_ms": again,
+        "blank_views": blank,
+        "blocks_loaded": loaded,
         "echo_still_p95_ms": p95["still"],
         "echo_streaming_p95_ms": p95["moving"],
         "clients": served,
@@ -222,7 +253,9 @@ def main() -> None:
     rows = [
         ("first paint, an empty page", f"{empty:.0f} ms", "", ""),
         (f"{EVENTS:,} events, opened first", f"{first:.0f} ms", f"{first / empty:.1f} ×", verdict(first <= PAINT_MS)),
+        ("of that, the server's CPU", f"{opened:.0f} ms", "", ""),
         (f"{EVENTS:,} events, opened again", f"{again:.0f} ms", f"{again / empty:.1f} ×", verdict(again <= PAINT_MS)),
+        (f"blank views, {TURNS} turns of the wheel", f"{blank}", f"{loaded:,} blocks", verdict(not blank)),
         ("key echo p95, nothing streams", f"{p95['still']:.0f} ms", "", ""),
         (
             "key echo p95, 2,000 tokens/s",

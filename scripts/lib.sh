@@ -33,12 +33,13 @@ print(sys.version.split()[0], sys._base_executable)' 2>/dev/null) || status=$?
     "or name it: PYTHON=/path/to/python3 $0"
 }
 
-# set_up run|dev: makes sure the environment is there and current; sets $bin to its folder of commands.
+# set_up run|dev|site: makes sure the environment is there and current; sets $bin to its folder of commands.
 set_up() {
   local requirements=$root/requirements/$1.txt env shown stamp start=$SECONDS
   case $1 in
     run) env=${QUINTET_VENV_DIR:-$root}/.venv ;;
     dev) env=${QUINTET_VENV_DIR:-$root}/.venv-test ;;
+    site) env=${QUINTET_VENV_DIR:-$root}/.venv-site ;;
   esac
   # A relative QUINTET_VENV_DIR counts from the project, so that it names the same folder from everywhere.
   case $env in /*) ;; *) env=$root/$env ;; esac
@@ -77,7 +78,7 @@ install_into() {
   local env=$1 requirements=$2
   "$python" -m venv "$env" &&
     pip_in "$env" --require-hashes -r "$requirements" &&
-    pip_in "$env" --no-deps --no-build-isolation -e "$root"
+    { [ "${requirements##*/}" = site.txt ] || pip_in "$env" --no-deps --no-build-isolation -e "$root"; }
 }
 
 pip_in() {

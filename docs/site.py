@@ -1,0 +1,107 @@
+"""Builds the documentation as a site, from the same Markdown: python docs/site.py FOLDER.
+
+The pages keep their places, so their links hold: the README is the first page, and docs/ and examples/ lie below it.
+Nothing is loaded from elsewhere, and the search works from files on disk.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BESIDE = ("AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
+ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
+SETTINGS = """\
+site_name: Quintet
+site_description: A coding agent that you control with five dials
+docs_dir: pages
+use_directory_urls: false
+theme:
+  name: material
+  font: false
+  features: [navigation.sections, navigation.top, navigation.footer, search.highlight, content.code.copy]
+  palette:
+    - media: "(prefers-color-scheme: light)"
+      scheme: default
+      primary: blue grey
+      toggle: {icon: material/weather-night, name: dark}
+    - media: "(prefers-color-scheme: dark)"
+      scheme: slate
+      primary: blue grey
+      toggle: {icon: material/weather-sunny, name: light}
+plugins: [search, offline]
+markdown_extensions:
+  - tables
+  - toc: {permalink: true, slugify: !!python/object/apply:pymdownx.slugs.slugify {kwds: {case: lower}}}
+  - pymdownx.highlight
+  - pymdownx.superfences
+validation: {links: {not_found: warn, anchors: warn, unrecognized_links: info}}
+nav:
+"""
+
+
+def navigation(pages: Path) -> str:
+    """The pages in the order in which somebody new wants them."""
+
+    def listed(folder: str) -> str:
+        names = sorted(path.name for path in (pages / "docs" / folder).glob("*.md") if path.name != "README.md")
+        return "".join(f"    - docs/{folder}/{name}\n" for name in names)
+
+    first = "".join(f"    - docs/{name}.md\n" for name in ("tour", "tutorial", "install", "faq"))
+    trust = "".join(f"    - docs/{name}.md\n" for name in ("approval", "security", "privacy", "platforms", "upgrade"))
+    trust += "    - SECURITY.md\n"
+    code = "".join(
+        f"    - docs/{name}.md\n" for name in ("architecture", "glossary", "library", "operators", "benchmarks")
+    )
+    return (
+        f"  - Quintet: index.md\n  - Start:\n{first}  - How to:\n{listed('howto')}  - Trust:\n{trust}"
+        f"  - Reference:\n{listed('reference')}  - Compatibility:\n{listed('compatibility')}"
+        f"  - Build on it:\n{code}    - examples/README.md\n    - CONTRIBUTING.md\n    - CHANGELOG.md\n"
+        f"  - Decisions:\n    - docs/adr/README.md\n{listed('adr')}"
+    )
+
+
+def lay_out(place: Path) -> None:
+    """The pages and what they show, as MkDocs wants them."""
+    pages = place / "pages"
+    shutil.copytree(
+        ROOT / "docs", pages / "docs", ignore=shutil.ignore_patterns("*.py", "*.js", "words.txt", "__pycache__")
+    )
+    shutil.copytree(ROOT / "examples", pages / "examples", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in BESIDE:
+        shutil.copy(ROOT / name, pages / name)
+    shutil.copy(ROOT / "README.md", pages / "index.md")
+    for page in pages.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace("(README.md", "(index.md") if page.parent == pages else text, encoding="utf-8")
+    (place / "mkdocs.yml").write_text(SETTINGS + navigation(pages), encoding="utf-8")
+
+
+def search_from_disk(site: Path) -> None:
+    """Our own stand-in for workers in place of the one that the theme loads from elsewhere."""
+    shutil.copy(ROOT / "docs" / "site_worker.js", site / "assets" / "worker.js")
+    for page in site.rglob("*.html"):
+        here = os.path.relpath(site / "assets" / "worker.js", page.parent)
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace(ELSEWHERE, here), encoding="utf-8")
+
+
+def main(folder: str) -> int:
+    with tempfile.TemporaryDirectory(prefix="quintet-site-") as made:
+        place = Path(made)
+        lay_out(place)
+        site = Path(folder).absolute()
+        words = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-d", str(site)]
+        built = subprocess.run(words, cwd=place, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    if built.returncode == 0:
+        search_from_disk(site)
+    return built.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
