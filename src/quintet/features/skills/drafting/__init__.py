@@ -1,0 +1,1 @@
+"""Skills drafted from work that comes again and again: what was seen, what is proposed, what became of it."""

@@ -1,0 +1,1 @@
+"""The eval cases of a skill, tried with it and without it."""

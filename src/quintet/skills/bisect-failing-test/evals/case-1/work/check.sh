@@ -1,0 +1,1 @@
+test "$(cat value)" -lt 8

@@ -1,0 +1,2 @@
+#!/bin/sh
+sort work/found.txt | diff - hidden/places.txt

@@ -1,0 +1,5 @@
+from teapot import pour
+
+
+def party():
+    return pour(3, True)
