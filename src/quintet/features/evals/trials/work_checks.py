@@ -1,0 +1,141 @@
+"""Holds what a trial left to the checks of its case.
+
+A line of a check runs in a fresh copy of the work, in a sandbox that holds nothing but this copy: not the checks, not
+what they expect, not another trial. What it printed is compared here, outside. So nothing that the work runs, prints
+or ends with says that it passed, and the sandbox ends what it leaves running.
+
+Hidden tests share a process with the work, which could end it early or hide what they find. So they are run a second
+time with one more test, which has to fail; a run that passes then says that the work hides failures.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+
+from quintet.adapters.files.paths import Places
+from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.evals.checks import control, fault_of_file, fault_of_run
+from quintet.domain.ports.trials import TrialCase, TrialCheck, TrialVerdict
+from quintet.domain.settings.settings import Settings
+from quintet.features.evals.trials.grader import MOST_REASON, ContainedRuns, Graded, not_copied
+
+MOST_FILE = 1_000_000  # bytes of a file that is read
+HIDES_FAILURES = "with a test that fails, all tests pass: the work hides what they find"
+
+
+def out_of_reach(case: TrialCase) -> tuple[str, ...]:
+    """The folders that neither the agent nor anything that it left can see."""
+    named = (case.folder, os.path.dirname(case.folder), *case.sealed)
+    return tuple(dict.fromkeys(map(os.path.realpath, named)))
+
+
+async def check_work(case: TrialCase, work: str, settings: Settings, seconds: float, place: str) -> Graded:
+    """The verdict on a workspace; `place` is an empty folder, in which copies are made."""
+    try:
+        for number, check in enumerate(case.checks, 1):
+            fault = await _Check(case, check, work, settings, seconds, place).fault()
+            if fault:
+                return Graded(TrialVerdict.FAILED, on_one_line(f"check {number}: {fault}")[:MOST_REASON])
+    except (OSError, QuintetError) as error:
+        return Graded(TrialVerdict.UNGRADED, f"the work could not be checked: {error}")
+    finally:
+        shutil.rmtree(f"{place}.state", ignore_errors=True)
+    return Graded(TrialVerdict.PASSED)
+
+
+class _Check:
+    def __init__(
+        self, case: TrialCase, check: TrialCheck, work: str, settings: Settings, seconds: float, place: str
+    ) -> None:
+        self._case = case
+        self._check = check
+        self._work = work
+        self._settings = settings
+        self._seconds = seconds
+        self._place = place
+
+    async def fault(self) -> str:
+        check = self._check
+        if check.file:
+            return fault_of_file(check, _read(self._work, check.file))
+        if fault := await self._run(controlled=False):
+            return fault
+        if check.hidden and not await self._run(controlled=True):
+            return HIDES_FAILURES
+        return ""
+
+    async def _run(self, *, controlled: bool) -> str:
+        """What is wrong with a run; `controlled`: with a test more, if there is one for the language."""
+        shutil.rmtree(self._place, ignore_errors=True)
+        copy = os.path.join(os.path.realpath(os.path.dirname(self._place)), os.path.basename(self._place), "work")
+        os.makedirs(os.path.dirname(copy))
+        shutil.copytree(self._work, copy, symlinks=True, ignore=not_copied)
+        _lay_over(copy, {path: text.encode() for path, text in self._check.files.items()})
+        if self._check.hidden:
+            tests = _files_below(self._case.hidden)
+            if controlled and not (tests := _with_control(tests)):
+                return "there is no control for this language"
+            _lay_over(copy, tests)
+        places = Places(copy, f"{self._place}.state", f"{self._place}.config")
+        runs = ContainedRuns(places, self._settings, hidden=out_of_reach(self._case))
+        try:
+            done = await runs.run(["sh", "-c", self._check.run], self._seconds, errors_apart=True)
+        finally:
+            await runs.close()
+        if done.timed_out:
+            return f"it took more than {self._seconds:g} s"
+        return fault_of_run(self._check, done.exit_code, done.output, done.errors)
+
+
+def _files_below(folder: str) -> dict[str, bytes]:
+    found = {}
+    for top, _, names in os.walk(folder):
+        for path in (os.path.join(top, name) for name in sorted(names)):
+            if not os.path.islink(path):
+                with open(path, "rb") as file:
+                    found[os.path.relpath(path, folder)] = file.read()
+    return found
+
+
+def _with_control(tests: dict[str, bytes]) -> dict[str, bytes]:
+    """The tests, and in each file one more that fails; empty where that cannot be written."""
+    word, number = secrets.token_hex(6), secrets.randbelow(10**6)
+    more = {path: control(path, f"t{word}", number).encode() for path in tests}
+    return {path: data + more[path] for path, data in tests.items()} if any(more.values()) else {}
+
+
+def _lay_over(copy: str, files: dict[str, bytes]) -> None:
+    """Write files into a copy, through no link that the work has left there."""
+    for path, data in files.items():
+        folder = copy
+        for part in os.path.dirname(path).split(os.sep):
+            folder = os.path.join(folder, part)
+            if os.path.islink(folder) or (os.path.lexists(folder) and not os.path.isdir(folder)):
+                os.unlink(folder)
+            os.makedirs(folder, exist_ok=True)
+        whole = os.path.join(copy, path)
+        if os.path.isdir(whole) and not os.path.islink(whole):
+            shutil.rmtree(whole)
+        elif os.path.lexists(whole):
+            os.unlink(whole)
+        with open(whole, "xb") as file:
+            file.write(data)
+
+
+def _read(work: str, path: str) -> str | None:
+    """A file of the work, if it is one: nothing that a link leads to."""
+    whole = os.path.join(work, path)
+    if os.path.realpath(whole) != os.path.join(os.path.realpath(work), os.path.normpath(path)):
+        return None
+    try:
+        handle = os.open(whole, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        return file.read(MOST_FILE).decode("utf-8", "replace")
