@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from quintet.package import load as _load
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "BoardEntry",
     "BoardKind",
     "Checkup",
+    "CliCommand",
     "Effect",
     "Feature",
     "FeatureCheck",
     "FeatureCommand",
     "Finding",
+    "FindingKind",
     "HealthScope",
     "Opening",
     "PermissionProfile",
@@ -37,28 +39,31 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Any
 
-    from quintet.app.services import Checkup, Opening
+    from quintet.adapters.settings.checkup import Checkup
+    from quintet.app.services import Opening
     from quintet.domain.base.errors import ToolFailed
     from quintet.domain.dials.axes import PermissionProfile
     from quintet.domain.permission.effects import Effect
     from quintet.domain.ports.ports import Workbench
     from quintet.domain.settings.meta import setting
     from quintet.domain.tasks.board import BoardEntry, BoardKind
-    from quintet.domain.tasks.health import Finding, HealthScope, Severity
+    from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
     from quintet.domain.turn.tool_spec import ToolResult, Touch
     from quintet.engine.session.session import Session
-    from quintet.features.feature import Feature, FeatureCheck, FeatureCommand
+    from quintet.features.feature import CliCommand, Feature, FeatureCheck, FeatureCommand
     from quintet.tools.declare import tool
 
 _HOMES = {  # of what a tool or a plugin is declared with; imported when first asked for
     "BoardEntry": "domain.tasks.board",
     "BoardKind": "domain.tasks.board",
-    "Checkup": "app.services",
+    "Checkup": "adapters.settings.checkup",
+    "CliCommand": "features.feature",
     "Effect": "domain.permission.effects",
     "Feature": "features.feature",
     "FeatureCheck": "features.feature",
     "FeatureCommand": "features.feature",
     "Finding": "domain.tasks.health",
+    "FindingKind": "domain.tasks.health",
     "HealthScope": "domain.tasks.health",
     "Opening": "app.services",
     "PermissionProfile": "domain.dials.axes",

@@ -29,13 +29,16 @@ _OWN = _identity()
 
 def changed_since_start() -> str:
     """A file of Quintet's own that is another than when this process began; empty if there is none."""
-    if _identity() != _OWN:
-        return FOLDER
+    return FOLDER if _identity() != _OWN else changed_after(STARTED)
+
+
+def changed_after(moment: float) -> str:
+    """A file of Quintet's own that was written after a moment; empty if none was."""
     for folder, below, names in os.walk(FOLDER):
         below[:] = [name for name in below if name != "__pycache__"]
         for name in names:
             try:
-                if os.stat(path := os.path.join(folder, name)).st_mtime > STARTED:
+                if os.stat(path := os.path.join(folder, name)).st_mtime > moment:
                     return path
             except OSError:
                 continue

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from quintet.adapters.files.paths import Places
+from quintet.adapters import sandbox
+from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.processes.system import SystemClock, process_identity
-from quintet.adapters.sqlite.database import open_to_read
-from quintet.adapters.sqlite.rows import Rows
+from quintet.adapters.stores.chosen import stored_rows
 from quintet.domain.base.errors import NotFound
 from quintet.domain.settings.settings import ROUTES, RoutingSettings, Settings
 from quintet.engine.session.leases import Owned, owner_lives
 
+if TYPE_CHECKING:
+    from quintet.domain.ports.stores import StoredRows
+    from quintet.engine.session.session import Session
+
 BUILTIN = "builtin"
 
 
-def stored(places: Places) -> Rows | None:
+def stored(places: Places) -> StoredRows | None:
     """The project's store, if there is one yet."""
-    connection = open_to_read(places.database)
-    return Rows(connection, places.database) if connection else None
+    return stored_rows(places)
 
 
 def lives(row: Owned) -> bool:
@@ -26,7 +29,7 @@ def lives(row: Owned) -> bool:
     return owner_lives(row, SystemClock().uptime(), process_identity)
 
 
-def needed(places: Places) -> Rows:
+def needed(places: Places) -> StoredRows:
     rows = stored(places)
     if rows is None:
         raise NotFound(
@@ -80,3 +83,15 @@ def model_row(
 
 def _route(routing: RoutingSettings, use: str) -> str:
     return str(getattr(routing, use) or routing.smart)
+
+
+def looks(session: Session, path: str) -> tuple[str, str, str]:
+    """What a surface shows around a session: the name of the project at `path`, model and sandbox, the colour setting.
+
+    The folder that the session began in may be gone, as a worker's worktree is once its task is done.
+    """
+    settings, state = session.settings, session.state
+    model = settings.routing.model(state.axes.model_mode, state.dials.model)
+    contained = sandbox.chosen(settings.sandbox.use)
+    about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
+    return locate(path).name, about, settings.display.color

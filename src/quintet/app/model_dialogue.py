@@ -112,7 +112,7 @@ def with_key(wanted: WantedModel) -> WantedModel:
 def _asked_preset() -> Preset:
     rows = [(str(number), one.name, one.title, one.needs) for number, one in enumerate(presets.PRESETS, 1)]
     say(table(rows))
-    answer = _asked("Which one? Number or name: ")
+    answer = _asked("Which one? Number, name, or the address of your own server (http://HOST:PORT/v1): ")
     known = presets.PRESETS
     return known[int(answer) - 1] if answer.isdecimal() and 1 <= int(answer) <= len(known) else presets.find(answer)
 

@@ -25,7 +25,14 @@ from quintet.adapters.secrets.model_keys import kept_key
 from quintet.adapters.settings import layers
 from quintet.adapters.settings.file import UserSettings
 from quintet.adapters.settings.model_tables import check_name, put_models
-from quintet.domain.base.errors import ModelAuthFailed, ModelError, ModelHttpError, QuintetError, UsageError
+from quintet.domain.base.errors import (
+    ModelAuthFailed,
+    ModelBadResponse,
+    ModelError,
+    ModelHttpError,
+    QuintetError,
+    UsageError,
+)
 from quintet.domain.models import connecting, presets
 from quintet.domain.models.connecting import ModelOffer
 from quintet.domain.models.presets import MODEL_MODES, ListedModel, Preset, ProposedModels
@@ -106,7 +113,7 @@ def reach(wanted: WantedModel) -> Reached:
     if wanted.key_env:
         raise UsageError(f"the variable {wanted.key_env} is not set", hint=f"Export it: export {wanted.key_env}=…")
     if preset.key_needed:
-        raise UsageError(f"There is no key for {preset.title} here.", hint=connecting.no_key(preset))
+        raise UsageError(f"No key for {preset.title} was found.", hint=connecting.no_key(preset))
     return Reached(base_url)
 
 
@@ -237,14 +244,19 @@ def _model_settings(table: dict[str, Any]) -> ModelSettings:
 
 async def try_model(model: Model, name: str) -> tuple[dict[str, Any], QuintetError | None]:
     """One tiny request, and how it went."""
-    began, usage, failed = monotonic(), Usage(), None
+    began, usage = monotonic(), Usage()
+    failed: QuintetError | None = ModelBadResponse("the reply ended before it was complete", hint="try again")
     row: dict[str, Any] = {"name": name, "ok": True, "code": "", "error": "", "hint": ""}
     try:
         async for part in model.stream(Request(model.name, (Message(Role.USER, QUESTION),))):
-            usage = part.usage if isinstance(part, EndPart) else usage
+            if isinstance(part, EndPart):
+                usage, failed = part.usage, None
     except QuintetError as error:
         failed = error
-        row |= {"ok": False, "code": error.code, "error": error.message, "hint": error.hint}
+    except Exception as error:  # of one model: the others are still to have their rows
+        failed = ModelError(f"{type(error).__name__}: {error}", hint=f"check models.{name} in your settings")
+    if failed:
+        row |= {"ok": False, "code": failed.code, "error": failed.message, "hint": failed.hint}
     counted = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
     return {**row, "seconds": round(monotonic() - began, 3), **counted}, failed
 

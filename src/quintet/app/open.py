@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -20,6 +20,7 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.private_files import private
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.files.state_files import Artifacts
+from quintet.adapters.files.write_record import WriteRecord
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.git_folders import branch_name
 from quintet.adapters.models import ollama
@@ -31,18 +32,21 @@ from quintet.adapters.sandbox.containment import Containment, SandboxSetup
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
-from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
-from quintet.adapters.sqlite.store import SqliteStore
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.settings.rule_book import FileRuleBook
+from quintet.adapters.stores.chosen import open_store
 from quintet.app.input_images import InputImages
 from quintet.app.machine_parts import find_ripgrep
 from quintet.app.models import SessionModels
 from quintet.app.opening_notes import opening_notes, sound_agents
 from quintet.app.prompts import own_prompts
-from quintet.app.services import Opening, Services, feature_commands
+from quintet.app.services import KeptLessons, Opening, Recollections, Services, feature_commands
+from quintet.app.session_orders import as_command, first_axes
 from quintet.app.tool_registry import tools_for
 from quintet.domain.base.errors import NotFound, StoreDamaged, UsageError
 from quintet.domain.base.safe_text import visible
-from quintet.domain.dials.axes import AXIS_FIELDS, INTERACTIVE, UNATTENDED, Axes, AxesChange, Surface
+from quintet.domain.dials.axes import Axes, AxesChange, Surface
+from quintet.domain.helpers.bounds import Bounds, no_bounds
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal.protocol import Event, Noticed, ReasoningSwitched
 from quintet.domain.journal.state import SessionState, fold
@@ -58,21 +62,24 @@ from quintet.engine.session.core import CommandParts, Core, CycleParts, Log, Mod
 from quintet.engine.session.leases import owner_lives
 from quintet.engine.session.open_session import create_session, fork_session, new_lease
 from quintet.engine.session.owner import Owner
-from quintet.engine.session.queries import latest
+from quintet.engine.session.queries import unnamed
 from quintet.engine.session.session import Session
 from quintet.engine.turn.toolbox import ToolAccess, Toolbox
-from quintet.features.registry import features
+from quintet.features.registry import SKILLS_HEAD, features, offering
 from quintet.package import load
 from quintet.tools.images import FOLDER as IMAGES
 from quintet.tools.meta import finish_step
 
 if TYPE_CHECKING:
+    from quintet.app.session_orders import NestedOrder, TaskOrder
+    from quintet.domain.ports.stores import ProjectStore
     from quintet.domain.ports.tasks import Plans
     from quintet.domain.tasks.executors import Executors
     from quintet.engine.cycle.look import Look
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 LATEST = "latest"
+WORKER = "worker"  # what begins a session that is held to one task
 SHELL = "bash"  # that the lines of calls are written for
 
 
@@ -108,6 +115,9 @@ async def open_session(
     agent: str = "",
     executors: Executors | None = None,
     seen: dict[str, str] | None = None,
+    order: TaskOrder | None = None,
+    hidden: tuple[str, ...] = (),
+    begun_by: str = "",
 ) -> AsyncIterator[Session]:
     """Open a session on the project at `path`, and close it at the end of the block.
 
@@ -115,18 +125,24 @@ async def open_session(
     session that another process owns is attached to instead. `axes` turns dials, `settings` overrides settings by
     dotted key, `model` stands in for every configured model. With `json_schema` the answer of a turn is JSON of that
     schema, or the turn fails. `agent` is entered first: its id, its name, or its file. `executors` stands in for the
-    AI CLIs. `seen` is what files were read, where sessions share that.
+    AI CLIs. `seen` is what files were read, where sessions share that. With an `order` the session is a worker's.
+    `hidden` are folders outside the project that no call reaches, whoever says yes. `begun_by` names what opens it, if
+    that is no person: resuming without an id passes over it.
     """
-    places = locate(path)
-    loaded = config.load(places, settings)
+    places = order.places if order else locate(path)
+    loaded = config.load(order.project if order else places, settings)
     own = user_tools.load(places, loaded.trust)
-    core = make_core(places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids, seen=seen)
+    core = make_core(
+        places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids, seen=seen, hidden=hidden
+    )
     core.turn.answer_schema = json_schema
     if executors:
         core.cycle.executors = lambda: executors
     notes = opening_notes(places, loaded, own)
-    store = core.store
-    assert isinstance(store, SqliteStore)
+    if order:
+        notes = [*notes, *order.notes]
+        _assign(core, order)
+    store = cast("ProjectStore", core.store)
     surface = Surface(surface)
     try:
         if agent:
@@ -134,21 +150,80 @@ async def open_session(
         if resume:
             session = await _take_up(core, store, surface, resume, fork, notes, agent, places)
         else:
-            first = _first_axes(loaded.settings, surface, person, axes)
+            first = first_axes(loaded.settings, surface, person, axes)
             try:
-                session = await _begin(core, surface, first, notes, agent, places)
+                id, by = (order.session, WORKER) if order else ("", begun_by)
+                session = await _begin(core, surface, first, notes, agent, places, id, by)
             except StoreDamaged as error:  # nothing new can be written beside the damage: begin afresh, and say so
                 core.store = store = await store.begun_afresh(error)
-                session = await _begin(core, surface, first, notes, agent, places)
+                session = await _begin(core, surface, first, notes, agent, places, by=by)
     except BaseException:
         await store.close()
         raise
     try:
         if resume and axes:
-            await session.say(_as_command(axes))
+            await session.say(as_command(axes))
         yield session
     finally:
         await session.close()
+
+
+@asynccontextmanager
+async def open_nested(
+    order: NestedOrder,
+    loaded: config.LoadedSettings,
+    own: user_tools.OwnTools | None,
+    *,
+    person: bool,
+    model: Model | None,
+    clock: Clock | None,
+    ids: Ids | None,
+    hidden: tuple[str, ...],
+) -> AsyncIterator[Session]:
+    """Open a helper's session in this process, and close it at the end of the block; UsageError if another has it.
+
+    What is `hidden` from its parent is hidden from it.
+    """
+    places = order.places
+    loaded = structs.replace(loaded, settings=order.settings)
+    core = make_core(
+        places,
+        loaded,
+        own=own,
+        start=places.root,
+        person=person,
+        model=model,
+        clock=clock,
+        ids=ids,
+        bounds=order.bounds,
+        hidden=hidden,
+    )
+    core.turn.widen = order.widen
+    store = cast("ProjectStore", core.store)
+    opening: list[Event] = [*order.opening]
+    try:
+        since = store.last_seq(order.session) if order.begun else 0
+        if order.begun:
+            owner = await _take_over(core, store, places, order.session, opening, "", "resumed")
+        else:
+            lease = new_lease(core, order.session)
+            state = await create_session(core, order.axes, lease)
+            owner = await _owned(core, places, state, lease, store.last_seq(order.session), opening, "")
+        if owner is None:
+            raise UsageError(f"session {order.session} is open in another process")
+    except BaseException:
+        await store.close()
+        raise
+    session = Session(core, order.session, Surface.RPC, owner, since)
+    try:
+        yield session
+    finally:
+        closing = asyncio.ensure_future(session.close())
+        try:
+            await asyncio.shield(closing)
+        except asyncio.CancelledError:  # whoever interrupts twice still leaves nothing open
+            await closing
+            raise
 
 
 def make_core(
@@ -162,19 +237,37 @@ def make_core(
     clock: Clock | None = None,
     ids: Ids | None = None,
     seen: dict[str, str] | None = None,
+    bounds: Callable[[], Bounds | None] = no_bounds,
+    hidden: tuple[str, ...] = (),
 ) -> Core:
+    given = loaded
     loaded = structs.replace(loaded, settings=ollama.filled(loaded.settings))
     settings = resolved(loaded.settings)
     terms = make_terms(places, loaded.settings)
-    containment = make_containment(places, loaded.settings, terms)
-    files = ProjectFiles(places.root, terms.protection, containment)
+    if hidden:
+        kept = structs.replace(terms.protection, private=(*terms.protection.private, *hidden))
+        terms = structs.replace(terms, protection=kept)
+    containment = make_containment(places, loaded.settings, terms, hidden)
+    record = WriteRecord(places.writes)
+    files = ProjectFiles(places.root, terms.protection, containment, record)
+    files.sweep_left()
     prompts = own_prompts(places.root, loaded.trust)
     vault = Vault(places, loaded.settings)
     models = SessionModels(loaded.settings, vault, prompts.page, model, os.path.join(places.outputs, IMAGES))
     shells = BackgroundShells(containment, places.outputs, vault)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment, vault)
-    services = Services(places, loaded, terms, files, processes, containment, vault)
+    services = Services(
+        places,
+        loaded,
+        terms,
+        files,
+        processes,
+        containment,
+        vault,
+        bounds,
+        lambda order: open_nested(order, given, own, person=person, model=model, clock=clock, ids=ids, hidden=hidden),
+    )
     bench = Workbench(
         root=places.root,
         files=files,
@@ -185,7 +278,6 @@ def make_core(
         services=services,
         secrets=vault,
         advisers=models.advisers,
-        put_right=containment.put_right,
         seen={} if seen is None else seen,
     )
 
@@ -194,10 +286,10 @@ def make_core(
 
     images = InputImages(places, files, bench)
     artifacts = Artifacts(places.runs)
-    checkpoints = ShadowCheckpoints(places.checkpoints, places.root, terms.protection)
+    checkpoints = ShadowCheckpoints(places.checkpoints, places.root, terms.protection, record)
     core = Core(
         project=places.root,
-        store=SqliteStore(places.database),
+        store=open_store(places, clock),
         clock=clock or SystemClock(),
         ids=ids or RandomIds(),
         settings=settings,
@@ -215,7 +307,7 @@ def make_core(
             models=ModelAccess(settings, models.get, direct=direct_settings),
             toolbox=Toolbox(
                 {**tools_for(loaded.settings), finish_step.name: finish_step, **(own.specs if own else {})},
-                ToolAccess(bench, rule_book, vault, crashed),
+                ToolAccess(bench, rule_book, vault, crashed, containment.put_right, bounds),
                 cast(ShellGrammar, Late("adapters.shell_grammar.parse:BashGrammar")),
                 terms,
                 loaded.settings.tools,
@@ -226,8 +318,10 @@ def make_core(
             hook_runner=ShellHooks(loaded.hook_problem, containment.watched),
             keep_images=images.keep,
             bring_images=images.bring,
-            look_around=lambda: looked_around(places, start or places.root, files, vault.text),
+            look_around=lambda: looked_around(places, loaded, start or places.root, files, vault.text),
             nested_pages=lambda touched: pages_below(touched, start, files, vault.text),
+            recall=Recollections(services.opening, crashed),
+            lessons=KeptLessons(services.opening, crashed),
             keep_artifact=artifacts.keep,
         ),
         cycle=CycleParts(plans=cast("Plans", Late("adapters.tasks.drafts:PlanFolder", places))),
@@ -244,6 +338,7 @@ def make_core(
         ),
         ownership=Ownership(
             process_identity=process_identity,
+            stop_command=checkpoints.stop_restoring,
             closing=(
                 services.close,
                 checkpoints.close,
@@ -251,23 +346,27 @@ def make_core(
                 models.close,
                 processes.close,
                 containment.close,
+                record.close,
             ),
         ),
         person=person,
         redactor=vault,
         log=Log(note=lambda text: log(places, vault.text(text)), crash=crashed),
     )
+    core.ownership.served = lambda owner: services.served(
+        lambda surface: _attached(core, owner, surface), nested=bounds is not no_bounds
+    )
     core.ownership.open_elsewhere = lambda session: _is_open(core, session)
     core.cycle.tasks = cache(
         lambda: cast("TaskKeeper", load("app.late_parts:make_keeper")(core.store, places, core.clock, vault.text))
     )
-    core.cycle.look = lambda: cast("Look", load("app.late_parts:make_look")(places, loaded, core.clock))
+    core.cycle.look = lambda: cast("Look", load("app.health.checks:make_look")(places, loaded, core.clock))
     core.cycle.executors = cache(lambda: _executors(core, services.opening))
     return core
 
 
 def looked_around(
-    places: Places, start: str, files: ProjectFiles, redacted: Callable[[str], str] = str
+    places: Places, loaded: config.LoadedSettings, start: str, files: ProjectFiles, redacted: Callable[[str], str] = str
 ) -> Surroundings:
     """What a model is told of where it is; the date is the clock's."""
     machine = os.uname()
@@ -276,6 +375,7 @@ def looked_around(
         shell=SHELL,
         branch=branch_name(places.root),
         page=redacted(head_page(start, files, places.config)),
+        skills=redacted("\n".join(filter(None, (tell(places, loaded) for tell in offering(SKILLS_HEAD))))),
     )
 
 
@@ -296,6 +396,11 @@ def _executors(core: Core, opening: Opening) -> Executors:
     raise UsageError("no AI CLI can be started here")
 
 
+def _attached(core: Core, owner: Owner, surface: Surface) -> Session:
+    """One more attachment to the session that this process owns, for a feature that is a surface of its own."""
+    return Session(core, owner.state.session, surface, owner, core.store.last_seq(owner.state.session))
+
+
 def _is_open(core: Core, session: str) -> bool:
     row = core.store.session(session)
     return row is not None and _lives(core, row)
@@ -305,7 +410,7 @@ def _lives(core: Core, row: SessionRow) -> bool:
     return owner_lives(row, core.clock.uptime(), core.ownership.process_identity)
 
 
-def make_containment(places: Places, settings: Settings, terms: Terms) -> Containment:
+def make_containment(places: Places, settings: Settings, terms: Terms, hidden: tuple[str, ...] = ()) -> Containment:
     setup = SandboxSetup(
         root=places.root,
         private=places.make_own(),
@@ -313,13 +418,37 @@ def make_containment(places: Places, settings: Settings, terms: Terms) -> Contai
         file_bytes=settings.sandbox.file_bytes,
         protection=terms.protection,
         networks=() if terms.loopback_open else sandbox.networks(),
+        unreachable=hidden,
     )
     return sandbox.contain(terms.sandbox, setup, records=places.crash_records)
 
 
-async def _begin(core: Core, surface: Surface, axes: Axes, notes: list[Noticed], agent: str, places: Places) -> Session:
-    lease = new_lease(core, core.ids.new("q5"))
-    state = await create_session(core, axes, lease)
+def _assign(core: Core, order: TaskOrder) -> None:
+    """All that is done in this session is done for one task, which its process has claimed."""
+    core.cycle.integration = order.integration
+    make = core.cycle.tasks
+
+    @cache
+    def tasks() -> TaskKeeper:
+        keeper = make()
+        keeper.assign(order.claim)
+        return keeper
+
+    core.cycle.tasks = tasks
+
+
+async def _begin(
+    core: Core,
+    surface: Surface,
+    axes: Axes,
+    notes: list[Noticed],
+    agent: str,
+    places: Places,
+    id: str = "",
+    by: str = "",
+) -> Session:
+    lease = new_lease(core, id or core.ids.new("q5"))
+    state = await create_session(core, axes, lease, by=by)
     since = core.store.last_seq(lease.session)
     owner = await _owned(core, places, state, lease, since, notes, agent)
     return Session(core, lease.session, surface, owner, since)
@@ -331,20 +460,21 @@ async def _owned(
     state: SessionState,
     lease: Lease,
     since: int,
-    notes: list[Noticed],
+    notes: Sequence[Event],
     agent: str,
     reason: str = "",
 ) -> Owner:
     """Make this process the session's owner, and tell the person what there is to know."""
     opening: list[Event] = [*notes]
+    served = core.ownership.served
     listeners = []
     for feature in features():
         if feature.observer and any(table in core.settings.features for table in feature.settings):
             told, listener = feature.load(feature.observer)(core, state.session)
             opening += told
             listeners += [listener] if listener else []
-    if isinstance(core.store, SqliteStore) and core.store.notice:
-        opening.append(Noticed(level="error", code="STORE_DAMAGED", text=core.store.notice))
+    if notice := cast("ProjectStore", core.store).notice:
+        opening.append(Noticed(level="error", code="STORE_DAMAGED", text=notice))
     if core.settings.runs.reasoning and not reason:
         opening.insert(0, ReasoningSwitched(enabled=True))
     if core.settings.runs.record:
@@ -353,6 +483,7 @@ async def _owned(
     for listener in listeners:
         owner.feed.listen(listener)
     await owner.start(reason, opening, agent)
+    served(owner)
     return owner
 
 
@@ -377,7 +508,7 @@ def _on_record(
 
 async def _take_up(
     core: Core,
-    store: SqliteStore,
+    store: ProjectStore,
     surface: Surface,
     wanted: str,
     fork: bool,
@@ -386,10 +517,7 @@ async def _take_up(
     places: Places,
 ) -> Session:
     if wanted == LATEST:
-        newest = latest(store.sessions())
-        if newest is None:
-            raise NotFound("there is no session in this project yet")
-        row = newest
+        row = unnamed(store.sessions(), surface)
     else:
         row = store.find_session(wanted)
     if fork:
@@ -410,7 +538,7 @@ async def _take_up(
 
 
 async def _take_over(
-    core: Core, store: SqliteStore, places: Places, session: str, notes: list[Noticed], agent: str, reason: str
+    core: Core, store: ProjectStore, places: Places, session: str, notes: Sequence[Event], agent: str, reason: str
 ) -> Owner | None:
     """Make this process the session's owner; None while another one lives, or if another process was faster."""
     row = store.session(session)
@@ -423,43 +551,20 @@ async def _take_over(
         return None
     since = store.last_seq(session)  # from here on nobody else writes
     state = fold(recorded.event for recorded in store.read(session))
+    if not os.path.isdir(state.project):
+        text = f"{state.project}, where this session began, no longer exists; it continues in {places.root}"
+        notes = [*notes, Noticed(level="warning", code="FOLDER_GONE", text=text)]
     return await _owned(core, places, state, lease, since, notes, agent, reason)
-
-
-def _first_axes(settings: Settings, surface: Surface, person: bool, axes: AxesChange | None) -> Axes:
-    """Where the dials stand at the start: the surface's defaults, then settings, then flags."""
-    base = (INTERACTIVE if person else UNATTENDED).on(surface)
-    dials = settings.dials
-    chosen = AxesChange(dials.work_mode, dials.run_control, dials.permission_profile, dials.model_mode)
-    return (axes or AxesChange()).applied_to(chosen.applied_to(base))
-
-
-def _as_command(change: AxesChange) -> str:
-    """Flags on a resumed session are dials turned by the user, as everybody else's."""
-    values = change.values()
-    turned = {word: str(values[name]) for word, name in AXIS_FIELDS.items() if name in values}
-    first = next(iter(turned))
-    return format_command(CommandLine(first, (turned.pop(first),), dict(turned)))
 
 
 async def fork(path: str, session: str, at: str = "") -> str:
     """Fork a session of the project at `path`, up to a turn of it; returns the new one's id."""
     places = locate(path)
     core = make_core(places, config.load(places))
-    assert isinstance(core.store, SqliteStore)
     try:
-        return await fork_session(core, core.store.find_session(session).id, at)
+        return await fork_session(core, cast("ProjectStore", core.store).find_session(session).id, at)
     finally:
         await core.store.close()
-
-
-def looks(session: Session) -> tuple[str, str, str]:
-    """What a surface shows around a session: the project's name, model and sandbox, and the colour setting."""
-    settings, state = session.settings, session.state
-    model = settings.routing.model(state.axes.model_mode, state.dials.model)
-    contained = sandbox.chosen(settings.sandbox.use)
-    about = f"{'offline rules' if model == 'builtin' else model} · sandbox {contained}"
-    return locate(state.project).name, about, settings.display.color
 
 
 def log_crash(places: Places, error: BaseException, redacted: Callable[[str], str] | None = None) -> None:

@@ -10,13 +10,12 @@ from quintet.adapters.sandbox.containment import installed_in
 from quintet.adapters.sandbox.opened_places import opened_here
 from quintet.adapters.settings.gate_terms import protection_of
 from quintet.adapters.settings.layers import LoadedSettings
-from quintet.adapters.settings.trust import files_below, pieces
+from quintet.adapters.settings.trust import files_below, not_loaded
 from quintet.adapters.settings.user_tools import OwnTools
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.models import presets
 from quintet.domain.models.known import unpriced
-from quintet.domain.permission import trusted_content
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.permission.trusted_content import AGENTS, Trust
 from quintet.domain.settings.settings import Settings
@@ -62,12 +61,6 @@ def price_note(settings: Settings) -> str:
     )
 
 
-def not_loaded(places: Places, trust: Trust) -> str:
-    """What of a trusted folder is left out because it is new or has changed; empty if nothing is."""
-    found = trusted_content.changes(trust, pieces(places)) if trust.trusted else []
-    return trusted_content.not_loaded(found) if found else ""
-
-
 def at_home(places: Places) -> str:
     """What to know where the project is the user's home, or holds it; empty elsewhere."""
     home = os.path.realpath(os.path.expanduser("~"))
@@ -110,7 +103,7 @@ def lies_in(places: Places) -> str:
     """What to know where the project is more than the folder that was opened; empty elsewhere."""
     if not places.opened:
         return ""
-    return f"The project is {on_one_line(places.root)}, the repository that {on_one_line(places.opened)} is in."
+    return f"The project is {on_one_line(places.root)}, the repository that contains {on_one_line(places.opened)}."
 
 
 def sound_agents(places: Places, trust: Trust) -> bool:

@@ -17,23 +17,27 @@ from quintet.domain.dials import badge
 from quintet.domain.permission.protected_paths import asks, is_write_protected
 from quintet.engine.session import queries
 
-HEADING = ("SESSION", "UPDATED", "STATUS", "DIALS", "TURNS", "TITLE")
+HEADING = ("SESSION", "UPDATED", "SURFACE", "STATUS", "DIALS", "TURNS", "TITLE")
 MOST_SHOWN = 20  # in a session
 
 
-def session_rows(places: Places) -> list[dict[str, Any]]:
-    """Newest first."""
+def session_rows(places: Places, surface: str = "") -> list[dict[str, Any]]:
+    """Newest first; those that began at one surface, if it is named."""
     rows = stored(places)
     with clear_errors(places.database):
         found = rows.sessions() if rows else []
     answers = []
     for row in found:
         summary, live = queries.summary_of(row), lives(row)
+        if surface and summary.axes.surface != surface:
+            continue
         answers.append(
             {
                 "session": row.id,
                 "updated": row.updated,
                 "created": row.created,
+                "surface": summary.axes.surface,
+                "begun_by": summary.begun_by or "",
                 "status": queries.status_of(summary, live),
                 "live": live,
                 "turns": summary.turns,
@@ -51,6 +55,7 @@ def cells(row: dict[str, Any]) -> tuple[str, ...]:
     return (
         str(row["session"]),
         str(row["updated"])[:16].replace("T", " "),
+        str(row["begun_by"] or row["surface"]),
         str(row["status"]) + (" (live)" if row["live"] else ""),
         str(row["badge"]),
         str(row["turns"]),

@@ -35,7 +35,7 @@ from quintet.domain.dials.axes import Surface
 from quintet.domain.ports.ports import Agents
 from quintet.domain.ports.prompt import AgentChoice, ModelChoice, ModelSetup, PromptSources, SessionChoice
 from quintet.domain.settings.settings import Settings
-from quintet.engine.session.queries import status_of, summary_of
+from quintet.engine.session.queries import had_by_person, status_of, summary_of
 from quintet.engine.session.session import Session
 from quintet.package import load
 from quintet.surfaces.tui.chrome.themes import chosen
@@ -145,7 +145,16 @@ def _sessions(places: Places) -> list[SessionChoice]:
         summary, live = summary_of(row), lives(row)
         badge_text = badge.full(summary.axes)
         shown.append(
-            SessionChoice(row.id, row.updated, status_of(summary, live), live, badge_text, summary.turns, row.title)
+            SessionChoice(
+                row.id,
+                row.updated,
+                status_of(summary, live),
+                live,
+                badge_text,
+                summary.turns,
+                row.title,
+                had_by_person(summary),
+            )
         )
     return shown
 

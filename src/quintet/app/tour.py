@@ -11,6 +11,7 @@ from quintet.adapters.git.run_git import environment, git_output, git_program
 from quintet.adapters.models.registry import Models
 from quintet.app.open import open_session
 from quintet.domain.dials.axes import INTERACTIVE, AxesChange, Surface
+from quintet.domain.permission.gate import Sandbox
 from quintet.domain.settings.settings import Settings
 from quintet.surfaces.tour import Tour
 
@@ -82,4 +83,6 @@ async def tour() -> int:
     make(folder)
     builtin = Models(Settings()).get("builtin")
     async with open_session(folder, surface=Surface.TUI, axes=INTERACTIVE_CHANGE, model=builtin) as session:
-        return await Tour(session, folder, f"offline rules · sandbox {sandbox.works_here()}").run()
+        found = sandbox.works_here()
+        shown = Tour(session, folder, f"offline rules · sandbox {found}", contained=found is Sandbox.BWRAP)
+        return await shown.run()

@@ -33,7 +33,7 @@ from quintet.domain.base.safe_text import on_one_line, visible
 from quintet.domain.base.wording import listed
 from quintet.domain.permission import trust_summary, trusted_content
 from quintet.domain.permission.exposure import given_to, may_be_secret
-from quintet.domain.permission.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SETTINGS, TOOLS, Pieces, Trust
+from quintet.domain.permission.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SETTINGS, SKILLS, TOOLS, Pieces, Trust
 from quintet.domain.settings.settings import Settings
 
 
@@ -174,7 +174,7 @@ def _loaded_files(found: Pieces) -> list[str]:
         starts = tuple(f"{folder}/" for folder in folders)
         return [visible(name.partition("/")[2]) for name in sorted(found) if name.startswith(starts)]
 
-    return trust_summary.file_lines(below(TOOLS), below(PROMPTS), below(*AGENTS))
+    return trust_summary.file_lines(below(TOOLS), below(PROMPTS), below(*AGENTS), below(*SKILLS))
 
 
 def _kind(name: str) -> str:
@@ -182,7 +182,7 @@ def _kind(name: str) -> str:
         return "settings"
     if name.startswith(server_piece("")):
         return "MCP servers"
-    below = {TOOLS: "tools", PROMPTS: "prompts", **dict.fromkeys(AGENTS, "agents")}
+    below = {TOOLS: "tools", PROMPTS: "prompts", **dict.fromkeys(AGENTS, "agents"), **dict.fromkeys(SKILLS, "skills")}
     return next((word for folder, word in below.items() if name.startswith(f"{folder}/")), "hook scripts")
 
 

@@ -213,11 +213,13 @@ def _loose(one: CatalogueEntry, project: str) -> Iterable[AgentProblem]:
 
 
 def _surface(parser: ArgumentParser) -> object:
-    return parser.add_argument("--surface", choices=SURFACES, default="tui", help="the agent that has the menu (tui)")
+    return parser.add_argument(
+        "--surface", choices=SURFACES, default="tui", help="the surface of the menu (default: tui)"
+    )
 
 
 def _route(parser: ArgumentParser) -> None:
-    parser.add_argument("--agent", required=True, metavar="NAME|PATH", help="the agent that has the menu")
+    parser.add_argument("--agent", required=True, metavar="NAME|PATH", help="the agent with the menu")
     _surface(parser)
     parser.add_argument("--active-run", action="store_true", help="as if a run was active")
     parser.add_argument("text", nargs="*", metavar="TEXT", help="the input; put -- before it")
@@ -238,8 +240,10 @@ AGENTS = actions(
             "Check the files of agents: problems by file, line and field; exit code 1 if a file is malformed.",
             agents_check,
             lambda p: (
-                p.add_argument("paths", nargs="*", metavar="PATH", help="files, or folders with all below; else all"),
-                p.add_argument("--strict", action="store_true", help="for authors: warnings and notes count as wrong"),
+                p.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: all agents)"),
+                p.add_argument(
+                    "--strict", action="store_true", help="count warnings and notes as errors (for authors)"
+                ),
             ),
         ),
         "new": lookup(
@@ -253,4 +257,4 @@ AGENTS = actions(
         ),
     },
 )
-ROUTE = lookup("route", "Show which command an input would be in an agent's session.", route, _route)
+ROUTE = lookup("route", "Show how an agent's session would interpret an input.", route, _route)

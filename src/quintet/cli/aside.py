@@ -21,10 +21,45 @@ if TYPE_CHECKING:
     from quintet.adapters.protected.crash_record import AbandonedRecord
     from quintet.domain.settings.settings import Settings
 
+MOST_MOVED = 50
+NOTHING_LEFT = "no session that was killed left files here"
+
 
 def aside_list(arguments: Namespace) -> int:
-    found = _each(arguments, lambda places, settings, left, paths: [])
+    places = locate(arguments.directory)
+    found = _found(places)
+    moved = _moved_out(places)
+    if arguments.json:
+        say_json({"found": found, "done": [], "moved": moved})
+        return 1 if found else 0
+    lines = [visible(line) for line in found] or ([] if moved else [NOTHING_LEFT])
+    if moved:
+        lines += ["moved out of the project before:", *(f"  {visible(name)}" for name in moved)]
+        lines.append("quintet aside back PATH restores one")
+    say(lines)
     return 1 if found else 0
+
+
+def _found(places: Places) -> list[str]:
+    left_ones = left_behind(places, config.load(places).settings)
+    return [name for left, paths in left_ones for name in names(places, left, paths)]
+
+
+def _moved_out(places: Places) -> list[str]:
+    """What was moved out and not restored, each name once."""
+    found: dict[str, None] = {}
+    for store in _stores(places):
+        for folder, _, files in os.walk(store):
+            found |= {os.path.relpath(os.path.join(folder, name), store): None for name in sorted(files)}
+    return list(found)[:MOST_MOVED]
+
+
+def _stores(places: Places) -> list[str]:
+    """The folders of what was moved out, the newest first."""
+    parent = os.path.join(places.scratch, STORES)
+    stamps = [stamp for stamp in _listed(parent) if stamp.replace("-", "").isdigit()]
+    stamps.sort(key=lambda stamp: [int(number) for number in stamp.split("-")], reverse=True)
+    return [os.path.join(parent, stamp) for stamp in stamps]
 
 
 def aside_move(arguments: Namespace) -> int:
@@ -47,7 +82,7 @@ def _each(arguments: Namespace, do: Callable[[Places, Settings, AbandonedRecord,
     if arguments.json:
         say_json({"found": found, "done": done})
     else:
-        say([visible(line) for line in done or found] or ["no session that was killed left files here"])
+        say([visible(line) for line in done or found] or [NOTHING_LEFT])
     return found
 
 
@@ -83,16 +118,13 @@ def aside_back(arguments: Namespace) -> int:
 
 def _taken_back(places: Places, name: str) -> str:
     """Take it back, and say which folder it was in; what stands where it was is not touched."""
-    parent = os.path.join(places.scratch, STORES)
-    stamps = [stamp for stamp in _listed(parent) if stamp.replace("-", "").isdigit()]
-    for stamp in sorted(stamps, key=lambda stamp: [int(number) for number in stamp.split("-")], reverse=True):
-        store = os.path.join(parent, stamp)
+    for store in _stores(places):
         try:
             move_back(places.root, name, store)
         except FileNotFoundError:
             continue
         except FileExistsError:
-            there = f"{visible(name)} already exists: move it away first"
+            there = f"{visible(name)} already exists: move it elsewhere first"
             raise UsageError(f"{there}. The moved file is in {visible(store)}") from None
         except OSError as error:
             why = error.strerror or str(error)

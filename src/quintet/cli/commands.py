@@ -16,9 +16,9 @@ from quintet.package import load
 DESCRIPTION = "A coding agent that you control with five dials."
 COMMANDS = """\
 commands:
-  quintet                     a session here, on a screen; --plain: line by line
+  quintet                     a session here, full screen; --plain: line by line
   quintet -p "…"              one headless turn, the answer on stdout (- or nothing: read stdin)
-  quintet headless "…"        the same, by its long name
+  quintet headless "…"        the same
   quintet flow "…"|FILE       plan, execute and verify (also: headless autonomous "…")
   quintet FILE                a session that starts with a plan for what the file says
   quintet tour                1-minute tour on a small repository
@@ -27,25 +27,29 @@ commands:
   quintet rewind [ID] [N] [files|conversation|both]   rewind to before a turn
   quintet models list | use PRESET [MODEL] | add | remove NAME | test [NAME]   connect a model
   quintet agents list | show NAME | check | new NAME     personas with menus
-  quintet route --agent NAME -- "…"        which command an input would be there
-  quintet tools list | show NAME | doctor  what there is, and what is missing here
-  quintet tools call NAME --args JSON      call a tool manually, through the gate
-  quintet permit --tool NAME --args JSON   what the gate would decide about a call
+  quintet route --agent NAME -- "…"        how an agent would interpret an input
+  quintet tools list | show NAME | doctor  all tools, and what is missing here
+  quintet tools call NAME --args JSON      call a tool manually, with approval as in a session
+  quintet permit --tool NAME --args JSON   whether a call would run, or need approval
   quintet permit --file LINES              the same for a file of shell lines
   quintet rules list | show ID | add | revoke ID   what you allow without approval, or never
   quintet policy --stage STAGE             tools, prompts and reasoning of a stage
   quintet prompts show STAGE               what a model would get, part by part
   quintet tasks [list | show ID | add FILE… | move ID STATUS]   what is running, and the tasks
   quintet secrets list | set NAME | remove NAME   what is hidden from models and exposed to commands
-  quintet doctor [fix]        what is wrong here; fix what can be fixed
-  quintet aside [move|keep|back PATH]  files that were moved out of the project
+  quintet doctor [fix|heal]   what is wrong here; fix what can be fixed, by rule or with a model
+  quintet aside [move|keep|back PATH]  files that were moved out of the project, or that a killed session left
   quintet report [ID]         what a session did, changed, asked and cost
   quintet cost [--by day|model|stage|…]    tokens and money
+  quintet metrics [--prometheus]   what was measured: asks, requests, tokens, retries, verdicts
   quintet logs [--follow]     what was done: turns, requests, calls, questions, dials, tasks
-  quintet replay RUN [--export FILE]       a recorded session again, compared event by event
+  quintet replay RUN [--export FILE]       replay a recorded session and compare each event
   quintet why EVENT           why a decision or a transition was made
-  quintet settings            every setting, and where it came from
-  quintet plugins             features that were installed beside it
+  quintet explain [CODE]      cause and cure of an error, a notice or a finding, by its code
+  quintet settings            every setting, and where it comes from
+  quintet plugins             installed plugins
+  quintet install [PART…]     optional parts: webui, acp, browser …; without a name, the list
+  quintet update              how to update this installation
   quintet completion bash|zsh|fish         completion for your shell
   quintet trust               allow this folder's own settings to loosen things, and load its tools
 """
@@ -70,7 +74,9 @@ TABLE = {
     "tasks": "tasks:tasks",
     "aside": "aside:ASIDE",
     "secrets": "secrets:SECRETS",
+    "install": "plugins:INSTALL",
     "plugins": "plugins:PLUGINS",
+    "update": "program.update:UPDATE",
     "policy": "policy:policy_command",
     "prompts": "policy:PROMPTS_COMMAND",
     "settings": "settings:SETTINGS",
@@ -79,9 +85,11 @@ TABLE = {
     "logs": "reports:LOGS",
     "cost": "reports:COST",
     "report": "reports:REPORT",
+    "metrics": "reports:METRICS",
     "forensics": "reports:FORENSICS",
     "replay": "replay:REPLAY",
     "why": "sessions:WHY",
+    "explain": "program.explain:EXPLAIN",
     "completion": "completion.scripts:completion",
 }
 
@@ -144,7 +152,7 @@ def main_parser() -> ArgumentParser:
 
 
 def _epilog() -> str:
-    more = "".join(f"  {line}\n" for feature in registry.features() for line in feature.usage)
+    more = "".join(f"  {line}\n" for feature in registry.features() for one in feature.commands if (line := one.usage))
     return COMMANDS + more + EXIT_CODES
 
 
@@ -166,6 +174,12 @@ def _session_flags(parser: ArgumentParser) -> None:
     )
     session.add_argument(
         "--json-schema", metavar="FILE|JSON", help="for a headless run: the answer is JSON that matches this schema"
+    )
+    session.add_argument(
+        "--begun-by",
+        metavar="NAME",
+        default="",
+        help="with -p: what begins the session, as ci; a bare --resume passes over it",
     )
     session.add_argument(
         "--input-id",
@@ -214,4 +228,4 @@ def find(name: str) -> Command | None:
 
 
 def names() -> list[str]:
-    return [*TABLE, *(name for feature in registry.features() for name in feature.commands)]
+    return [*TABLE, *(one.name for feature in registry.features() for one in feature.commands)]

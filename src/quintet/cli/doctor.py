@@ -1,65 +1,102 @@
-"""`quintet doctor`: what is wrong with this project and its machine, and `fix`, which mends what can be mended."""
+"""`quintet doctor`: what is wrong with this project and its machine; `fix` and `heal` fix it, by rule or with a model.
+
+Exit code 0: no error is left, 1: one is. `heal` is a headless `/repair --autonomous`, and ends as that does.
+"""
 
 from __future__ import annotations
 
-import asyncio
-from argparse import Namespace
+import sys
+from argparse import ArgumentParser, Namespace
+from time import monotonic
 
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.models.health import model_findings
 from quintet.adapters.processes.system import SystemClock
-from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.settings import layers as config
-from quintet.adapters.sqlite.store import SqliteStore
-from quintet.app.late_parts import fix_features, make_keeper, make_look
-from quintet.app.opening_notes import not_loaded
-from quintet.app.services import Checkup
+from quintet.adapters.settings.layers import LoadedSettings
+from quintet.app.health.checks import Told, fix_project, make_look
 from quintet.cli.parsing import lookup
-from quintet.domain.base.errors import UsageError
-from quintet.domain.tasks.health import Finding, HealthScope, Severity
-from quintet.engine.cycle.doctor import fix, health_lines
-from quintet.engine.cycle.look import Look
+from quintet.domain.base.errors import SettingsError, UsageError
+from quintet.domain.settings.settings import Settings
+from quintet.domain.tasks.health import Finding, Severity, compared, preview
+from quintet.engine.cycle.doctor import health_lines, preview_lines
+from quintet.package import load
 from quintet.surfaces.tables import say, say_json
 
 
 def doctor(arguments: Namespace) -> int:
+    if arguments.preview and arguments.action != "fix":
+        raise UsageError("--preview is for `quintet doctor fix`")
+    if arguments.action == "heal":
+        shown = ["--output-format", "json"] if arguments.json else []
+        return int(load("cli.commands:headless")(["/repair --autonomous", "-C", arguments.directory, *shown]))
+    begun = monotonic()
     places = locate(arguments.directory)
-    loaded = config.load(places)
-    look = make_look(places, loaded, SystemClock())
-    done: list[str] = []
+    loaded = _loaded(places)
+    findings = _found(places, loaded)
     if arguments.action == "fix":
-        if problem := look.store_problem():
-            raise UsageError(f"nothing can be fixed, because the state cannot be used: {problem}")
-        done = [*_fixed(places, look), *fix_features(Checkup(places, loaded, thorough=True))]
-    findings = make_look(places, loaded, SystemClock()).health(thorough=True)
-    findings += model_findings(loaded.settings)
-    if left := not_loaded(places, loaded.trust):
-        advice = "see the changes: quintet trust --check"
-        findings.append(Finding("TRUST_CHANGED", Severity.WARNING, HealthScope.PROJECT, places.root, left, advice))
-    if killed := left_note(places, loaded.settings):
-        advice = "see the files: quintet aside"
-        findings.append(Finding("LEFT_BEHIND", Severity.WARNING, HealthScope.PROJECT, places.root, killed, advice))
+        return _fix(places, loaded, findings, arguments)
     if arguments.json:
-        say_json({"findings": findings, "fixed": done} if arguments.action == "fix" else findings)
+        say_json(findings)
     else:
-        say([*done, *[""] * bool(done), *health_lines(findings)])
+        say(health_lines(findings))
+        if sys.stderr.isatty():
+            sys.stderr.write(f"checked in {monotonic() - begun:.1f} s\n")
+    return _code(findings)
+
+
+def _fix(places: Places, loaded: LoadedSettings, before: list[Finding], arguments: Namespace) -> int:
+    if problem := make_look(places, loaded, SystemClock()).store_problem():
+        raise UsageError(f"nothing can be fixed, because the state cannot be used: {problem}")
+    if arguments.preview:
+        if arguments.json:
+            say_json({"findings": before, "would_fix": preview(before)})
+        else:
+            say(preview_lines(before))
+        return _code(before)
+    done = fix_project(places, loaded) if preview(before) else []
+    after = _found(places, loaded) if done else before
+    if arguments.json:
+        say_json({"before": before, "fixed": done, "findings": after})
+    else:
+        say([*done, compared(before, after), ""] if done else [])
+        say(health_lines(after))
+    return _code(after)
+
+
+def _loaded(places: Places) -> LoadedSettings:
+    """Settings that cannot be read are a finding; everything else is then checked with the defaults."""
+    try:
+        return config.load(places)
+    except SettingsError:
+        return LoadedSettings(Settings())
+
+
+def _found(places: Places, loaded: LoadedSettings) -> list[Finding]:
+    return make_look(places, loaded, SystemClock(), _progress()).health(thorough=True)
+
+
+def _progress() -> Told | None:
+    """A line of a terminal that is written over; for a program nothing."""
+    if not sys.stderr.isatty():
+        return None
+
+    def told(over: int, of: int) -> None:
+        sys.stderr.write(f"\r\x1b[Kchecking … {over}/{of}" if over < of else "\r\x1b[K")
+        sys.stderr.flush()
+
+    return told
+
+
+def _code(findings: list[Finding]) -> int:
     return 1 if any(finding.severity is Severity.ERROR for finding in findings) else 0
 
 
-def _fixed(places: Places, look: Look) -> list[str]:
-    async def run() -> list[str]:
-        store = SqliteStore(places.database)
-        try:
-            return await fix(look, make_keeper(store, places, SystemClock(), str), store)
-        finally:
-            await store.close()
-
-    return asyncio.run(run())
+def _arguments(parser: ArgumentParser) -> None:
+    about = "fix: fix what can be fixed by rule, and list it; heal: have a model fix the rest, as /repair does"
+    parser.add_argument("action", nargs="?", choices=("fix", "heal"), help=about)
+    parser.add_argument("--preview", action="store_true", help="with fix: only show what would be fixed")
 
 
 DOCTOR = lookup(
-    "doctor",
-    "Check this project, its state and this machine; exit code 1 if there is an error.",
-    doctor,
-    lambda p: p.add_argument("action", nargs="?", choices=("fix",), help="fix what can be fixed, and list it"),
+    "doctor", "Check this project, its state and this machine; exit code 1 if there is an error.", doctor, _arguments
 )

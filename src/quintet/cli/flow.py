@@ -40,7 +40,7 @@ def _parser(name: str) -> ArgumentParser:
         about = "native, codex, claude, gemini or acp:COMMAND"
         cycle.add_argument(f"--{role}", default="", metavar="NAME", help=about)
     cycle.add_argument("--max-iterations", type=int, metavar="N", help="maximum number of plans")
-    cycle.add_argument("--max-units", type=int, metavar="N", help="maximum number of tasks")
+    cycle.add_argument("--max-units", type=int, metavar="N", help="maximum number of attempts at tasks")
     cycle.add_argument("--max-tokens", type=int, metavar="N", help="maximum number of tokens")
     cycle.add_argument("--max-cost", type=float, metavar="MONEY", help="maximum cost")
     cycle.add_argument("--max-seconds", type=float, metavar="S", help="maximum number of seconds")
@@ -90,7 +90,7 @@ def _line(parsed: Namespace) -> str:
         raise UsageError(f"a flow plans and then builds, so --mode {parsed.mode} cannot be used: leave it out")
     if parsed.resume:
         if parsed.text:
-            raise UsageError("--resume goes on with what was begun: leave the text away")
+            raise UsageError("--resume continues what was begun: leave the text out")
         return ""
     text = _text(parsed.text)
     if not text.strip():

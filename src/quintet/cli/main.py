@@ -1,4 +1,4 @@
-"""The program's door: tells its version and what failed, and imports `commands` for all else."""
+"""The program's entry: prints its version and what failed, and imports `commands` for all else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ FORMAT = "--output-format"
 
 
 def main(argv: list[str] | None = None) -> int:
-    arguments = sys.argv[1:] if argv is None else argv
+    code = _main(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        gc.freeze()  # the process ends: to look through all of it for garbage is a quarter of a short run
+    return code
+
+
+def _main(arguments: list[str]) -> int:
     if arguments[:1] in (["--version"], ["-V"]):
         sys.stdout.write(f"quintet {__version__}\n")
         return 0
@@ -50,6 +56,7 @@ def _wants_json(arguments: list[str]) -> bool:
 
 def _failed(error: Exception, debug: bool, *, as_json: bool) -> int:
     from quintet.domain.base.errors import QuintetError
+    from quintet.domain.base.remedies import where_to_read
     from quintet.surfaces.tables import complain, say_failure
 
     if debug or not isinstance(error, QuintetError | OSError):
@@ -59,7 +66,7 @@ def _failed(error: Exception, debug: bool, *, as_json: bool) -> int:
     if as_json:
         return say_failure(error)
     if isinstance(error, QuintetError):
-        complain(f"quintet: {error}")
+        complain("\n".join(filter(None, (f"quintet: {error}", where_to_read(error.code)))))
         return error.exit_code
     if isinstance(error, OSError):
         _let_stdout_go()

@@ -29,6 +29,7 @@ from quintet.domain.base.wording import did_you_mean
 from quintet.domain.models import presets
 from quintet.domain.models.known import resolved
 from quintet.domain.models.presets import BY_NAME, CHAT, Preset
+from quintet.domain.ports.ports import Model
 from quintet.domain.settings.settings import Settings
 from quintet.surfaces.tables import complain, say, say_json, say_table
 
@@ -209,20 +210,26 @@ def _last(test: dict[str, Any] | None) -> str:
 
 async def _tested(settings: Settings, names: list[str]) -> list[dict[str, Any]]:
     models = Models(settings)
+    made = [(name, _made(models, name)) for name in names]  # first: a provider's packages take seconds to be imported
     try:
-        return await asyncio.gather(*(_test(models, name) for name in names))
+        return await asyncio.gather(*(_test(model, name) for name, model in made))
     finally:
         await models.close()
 
 
-async def _test(models: Models, name: str) -> dict[str, Any]:
+def _made(models: Models, name: str) -> Model | QuintetError:
     try:
-        model = models.get(name)
+        return models.get(name)
     except QuintetError as error:
-        failed = {"name": name, "ok": False, "code": error.code, "error": error.message, "hint": error.hint}
-        return {**failed, "seconds": 0.0, "input_tokens": 0, "output_tokens": 0}
-    result, _ = await try_model(model, name)
-    return result
+        return error
+
+
+async def _test(model: Model | QuintetError, name: str) -> dict[str, Any]:
+    if not isinstance(model, QuintetError):
+        result, _ = await try_model(model, name)
+        return result
+    failed = {"name": name, "ok": False, "code": model.code, "error": model.message, "hint": model.hint}
+    return {**failed, "seconds": 0.0, "input_tokens": 0, "output_tokens": 0}
 
 
 def _verdict(result: dict[str, Any]) -> tuple[str, ...]:
@@ -235,7 +242,11 @@ def _use_flags(parser: ArgumentParser) -> None:
 
     parser.add_argument("preset", metavar="PRESET", help=", ".join(BY_NAME))
     parser.add_argument(
-        "model", nargs="?", default="", metavar="MODEL", help="for every model mode; default: a suggestion"
+        "model",
+        nargs="?",
+        default="",
+        metavar="MODEL",
+        help="the model for all model modes; default: the one that Quintet suggests",
     )
     _shared_flags(parser)
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from argparse import ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping
+from argparse import Action, ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import redirect_stdout
 from typing import Any, NoReturn
 
+from quintet.domain.base.database_url import VARIABLE
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import AxesChange, RunControl, merge, parse_axis
@@ -48,6 +51,11 @@ class Parser(ArgumentParser):
             raise _Shown(self)
         return super().parse_args(args, namespace)
 
+    def parse_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if _looking:
+            raise _Shown(self)
+        return super().parse_intermixed_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         unknown = message.partition("unrecognized arguments: ")[2].split()
         flags = [flag for action in self._actions for flag in action.option_strings]
@@ -60,7 +68,53 @@ def make_parser(name: str, about: str) -> ArgumentParser:
     parser.add_argument(
         "-C", "--directory", default=".", metavar="DIR", help="the project folder (default: this folder)"
     )
+    parser.add_argument(
+        "--database", action=_ChosenDatabase, metavar="URL", help=f"where sessions are stored, as {VARIABLE} names it"
+    )
     return parser
+
+
+def word_parser(name: str, about: str, *, at_terminal: bool) -> ArgumentParser:
+    """For a word that a terminal and a session share. Only a terminal names a folder or a database: a session stays
+    with its own."""
+    parser: ArgumentParser = (
+        make_parser(name, about)
+        if at_terminal
+        else Parser(prog=f"/{name}", description=about, allow_abbrev=False, formatter_class=formatter)
+    )
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    return parser
+
+
+def typed_word(
+    command: str, typed: Sequence[str], words: Collection[str], at_terminals: Collection[str]
+) -> tuple[str, list[str]]:
+    """What a session's /COMMAND is given: one of its words, `list` if none is named, and that word's arguments."""
+    action, *rest = typed or ("list",)
+    if action.startswith("-"):
+        action, rest = "list", list(typed)
+    if action in at_terminals:
+        raise UsageError(f"{action} is for a terminal: quintet {command} {action}")
+    if action not in words:
+        raise UsageError(f"{action[:40]}: not one of {', '.join(words)}.{did_you_mean(action[:40], words)}")
+    return action, rest
+
+
+def read_or_help(read: Callable[[], Namespace]) -> Namespace | str:
+    """The arguments that are read, or the help where that was asked for: a session prints nothing by itself."""
+    said = io.StringIO()
+    try:
+        with redirect_stdout(said):
+            return read()
+    except SystemExit:  # --help
+        return said.getvalue()
+
+
+class _ChosenDatabase(Action):
+    """The variable of this process and of those that it starts."""
+
+    def __call__(self, parser: ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
+        os.environ[VARIABLE] = values
 
 
 def formatter(prog: str) -> HelpFormatter:

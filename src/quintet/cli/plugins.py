@@ -1,13 +1,19 @@
-"""`quintet plugins`: the features that were installed beside Quintet, what each adds, and why one is not used."""
+"""`quintet plugins`: the features that were installed beside Quintet. `quintet install`: its own optional parts."""
 
 from __future__ import annotations
 
-from argparse import Namespace
+import shlex
+import subprocess
+import sys
+from argparse import ArgumentParser, Namespace
 from typing import Any
 
+from quintet.adapters.processes.python_environment import extras, installer, missing
 from quintet.adapters.settings.user_tools import SHIPPED
 from quintet.cli.commands import TABLE
 from quintet.cli.parsing import lookup
+from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import did_you_mean
 from quintet.domain.settings.settings import Settings
 from quintet.engine.commands.table import known
 from quintet.features import registry
@@ -42,14 +48,14 @@ def _row(plugin: Plugin) -> dict[str, Any]:
     tools = [spec.name for spec in specs]
     taken = [name for name in tools if name in SHIPPED]
     taken += [f"/{one.name}" for one in feature.slash if known(one.name)]
-    taken += [f"quintet {name}" for name in feature.commands if name in TABLE]
+    taken += [f"quintet {one.name}" for one in feature.commands if one.name in TABLE]
     return {
         **row,
         "problem": f"these names are already used: {', '.join(taken)}" if taken else "",
         "about": feature.about,
         "tools": tools,
         "slash": [f"/{one.name}" for one in feature.slash],
-        "commands": [f"quintet {name}" for name in feature.commands],
+        "commands": [f"quintet {one.name}" for one in feature.commands],
         "settings": [f"[{name}]" for name in (*feature.settings, *(f"{table}.NAME" for table in feature.named))],
         "checks": [check.look.partition(":")[2] for check in feature.checks],
     }
@@ -59,4 +65,36 @@ def _adds(row: dict[str, Any]) -> list[str]:
     return [f"{kind}: {', '.join(row[kind])}" for kind in KINDS if row[kind]]
 
 
+def install(arguments: Namespace) -> int:
+    """Optional parts into Quintet's own environment, by the packages they need: its own name is never looked up."""
+    parts = extras()
+    if not arguments.part:
+        return _list(parts, as_json=arguments.json)
+    for name in arguments.part:
+        if name not in parts:
+            raise UsageError(f"there is no optional part {name}.{did_you_mean(name, parts)}", hint=", ".join(parts))
+    wanted = sorted({one for name in arguments.part for one in parts[name]})
+    command = installer(wanted)
+    if arguments.dry_run:
+        say([shlex.join(command)])
+        return 0
+    return 1 if subprocess.run(command, cwd=sys.prefix).returncode else 0
+
+
+def _list(parts: dict[str, list[str]], *, as_json: bool) -> int:
+    there = {name: not missing(needs) for name, needs in parts.items()}
+    if as_json:
+        say_json([{"part": name, "installed": there[name], "packages": needs} for name, needs in parts.items()])
+    else:
+        cells = [(name, "installed" if there[name] else "", ", ".join(needs)) for name, needs in parts.items()]
+        say_table(cells, heading=("PART", "STATE", "PACKAGES"))
+    return 0
+
+
+def _install_flags(parser: ArgumentParser) -> None:
+    parser.add_argument("part", nargs="*", metavar="PART", help="webui, acp, browser …; none: list them")
+    parser.add_argument("--dry-run", action="store_true", help="print the command that would run")
+
+
+INSTALL = lookup("install", "Install optional parts into Quintet's own environment.", install, _install_flags)
 PLUGINS = lookup("plugins", "Installed plugins: what each adds, and why one is not used.", plugins)

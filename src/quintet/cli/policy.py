@@ -24,6 +24,7 @@ from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import surroundings
 from quintet.domain.turn.stage_policy import (
     AGENTS_PAGE,
+    SKILLS,
     SURROUNDINGS,
     TOOLSET_STATE,
     CallContext,
@@ -105,13 +106,14 @@ def _planned(
         "" if menu.presentation is Presentation.FLAT else MenuManager(about, arguments.toolset, menu.toolsets).list()
     )
     found = structs.replace(
-        looked_around(places, arguments.directory, ProjectFiles(places.root)), date=SystemClock().now()[:10]
+        looked_around(places, loaded, arguments.directory, ProjectFiles(places.root)), date=SystemClock().now()[:10]
     )
     terms = make_terms(places, loaded.settings)
     contained = prompts.page(surroundings.CONTAINED[terms.sandbox]) + surroundings.also_opened(terms.places)
     return plan, {
         SURROUNDINGS: surroundings.told(found, context.axes, contained),
         AGENTS_PAGE: found.page,
+        SKILLS: found.skills,
         TOOLSET_STATE: place,
     }
 

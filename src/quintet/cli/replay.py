@@ -21,7 +21,7 @@ from quintet.cli.parsing import lookup
 from quintet.cli.reports import session_of
 from quintet.domain.base.errors import NotFound, Unplayable, UsageError
 from quintet.domain.base.redaction import Redaction, secrets_of
-from quintet.domain.journal import recording as tape
+from quintet.domain.journal import recording as recordings
 from quintet.domain.journal.protocol import VERSION, Event, Recorded, TurnFinished, TurnStarted, decode_event
 from quintet.domain.journal.recording import Header, RecordEntry, Segment
 from quintet.engine.replay.replay import Parts, Replay, ReplayOutcome, lines, split
@@ -45,10 +45,10 @@ def replay(arguments: Namespace) -> int:
     return 0 if outcome.equal else 1
 
 
-def found(places: Places, wanted: str) -> tuple[tape.Recording, str]:
+def found(places: Places, wanted: str) -> tuple[recordings.Recording, str]:
     """The recording of a session with its events, or an exported file."""
     if os.path.isfile(wanted):
-        recording = tape.read(state_files.read_recording(wanted), wanted, VERSION)
+        recording = recordings.read(state_files.read_recording(wanted), wanted, VERSION)
         if not recording.events:
             raise Unplayable(
                 f"{wanted}: this recording was not exported: the events to compare with are in the journal",
@@ -72,7 +72,7 @@ def found(places: Places, wanted: str) -> tuple[tape.Recording, str]:
                 "recordings that stay."
             ),
         ) from None
-    recording = tape.read(data, path, VERSION)
+    recording = recordings.read(data, path, VERSION)
     recording.events = events
     return recording, session
 
@@ -81,7 +81,7 @@ def parts() -> Parts:
     return Parts({**BY_NAME, finish_step.name: finish_step}, BashGrammar(), lambda own: Prompts(PROMPTS, own=own))
 
 
-def replayed(recording: tape.Recording, turn: int = 0) -> ReplayOutcome:
+def replayed(recording: recordings.Recording, turn: int = 0) -> ReplayOutcome:
     """Replay every part of a recording, or the one that a turn is in, up to that turn's end."""
     window = _window(recording.events, turn) if turn else None
     outcome = ReplayOutcome()
@@ -105,7 +105,7 @@ def _window(events: Sequence[Recorded], turn: int) -> tuple[int, int]:
     return begun.seq, ends[0] if ends else events[-1].seq
 
 
-def export(recording: tape.Recording, places: Places, target: str, name: str, *, as_json: bool) -> int:
+def export(recording: recordings.Recording, places: Places, target: str, name: str, *, as_json: bool) -> int:
     outcome = replayed(recording)
     if not outcome.equal:
         raise Unplayable(f"{name} was not exported: its replay is different\n" + "\n".join(lines(outcome)))
@@ -119,7 +119,7 @@ def export(recording: tape.Recording, places: Places, target: str, name: str, *,
     return 0
 
 
-def redaction(recording: tape.Recording, places: Places) -> Redaction:
+def redaction(recording: recordings.Recording, places: Places) -> Redaction:
     first = recording.segments[0].header
     keys = [model.api_key_env for model in first.settings.models.values() if model.api_key_env]
     folders = {
@@ -131,7 +131,7 @@ def redaction(recording: tape.Recording, places: Places) -> Redaction:
     return Redaction(secrets_of(os.environ, keys), folders, by_looks=True)
 
 
-def exported(recording: tape.Recording, redacted: Redaction) -> bytes:
+def exported(recording: recordings.Recording, redacted: Redaction) -> bytes:
     """The file's bytes. Digests are of what is in the file, so its run is made anew and what it makes is kept."""
     events = {r.seq: Recorded(r.seq, r.at, _redacted_event(r.event, redacted)) for r in recording.events}
     reached, written = 0, []
@@ -148,9 +148,9 @@ def exported(recording: tape.Recording, redacted: Redaction) -> bytes:
         asked = iter(again.asked)
         entries = [RecordEntry("ask", next(asked)) if e.kind == "ask" else e for e in clean.entries]
         written.append((clean.header, entries))
-    out = [tape.line(tape.Past(r.seq, r.at, r.event)) for r in events.values() if r.seq <= reached]
+    out = [recordings.line(recordings.Past(r.seq, r.at, r.event)) for r in events.values() if r.seq <= reached]
     for header, entries in written:
-        out += [tape.line(header), *map(tape.line, entries)]
+        out += [recordings.line(header), *map(recordings.line, entries)]
     data = b"".join(out)
     if any(secret.encode() in data for secret in redacted.secrets):
         raise Unplayable("not exported: it still contains a secret")

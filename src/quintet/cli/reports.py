@@ -18,18 +18,20 @@ import msgspec
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
 from quintet.adapters.sqlite.database import clear_errors
-from quintet.adapters.sqlite.rows import Rows
 from quintet.app.lookups import needed, stored
 from quintet.cli.parsing import lookup
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.journal.protocol import Recorded
+from quintet.domain.metrics.registry import Metrics, exposition
 from quintet.domain.models.known import is_free
 from quintet.domain.ports.ports import SessionRow
+from quintet.domain.ports.stores import StoredRows
 from quintet.engine.reports import accounts, activity_log, session_report
 from quintet.engine.reports.activity_log import LogFilter, LogKind, LogLine, ProjectLog
 from quintet.engine.reports.forensics import Forensics, allowance, examine
 from quintet.engine.reports.forensics_page import page
 from quintet.engine.reports.forensics_text import forensics_lines
+from quintet.engine.reports.metrics import ProjectMeter, metric_lines, of_session
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import room, say, say_json
 
@@ -53,7 +55,9 @@ def logs(arguments: Namespace) -> int:
     return 0
 
 
-def _newest(places: Places, rows: Rows, chosen: LogFilter, arguments: Namespace) -> tuple[list[LogLine], list[LogLine]]:
+def _newest(
+    places: Places, rows: StoredRows, chosen: LogFilter, arguments: Namespace
+) -> tuple[list[LogLine], list[LogLine]]:
     """The lines that were read, and of those the last that fit; no further back than these reach."""
     with clear_errors(places.database):
         session = rows.find_session(arguments.session).id if arguments.session else ""
@@ -67,7 +71,7 @@ def _newest(places: Places, rows: Rows, chosen: LogFilter, arguments: Namespace)
     return every, fit if arguments.lines is None else fit[max(0, len(fit) - arguments.lines) :]
 
 
-def _logged(rows: Rows, session: str, after: int, chosen: LogFilter) -> list[tuple[str, Recorded]]:
+def _logged(rows: StoredRows, session: str, after: int, chosen: LogFilter) -> list[tuple[str, Recorded]]:
     """The events that the log is made of, each with its session: of one, or of the whole project."""
     kinds = accounts.KINDS if chosen.requests_only else activity_log.KINDS
     if session:
@@ -101,7 +105,7 @@ def _follow(places: Places, chosen: LogFilter, arguments: Namespace) -> NoReturn
         first = False
 
 
-def _read(places: Places, rows: Rows | None, since: str = "") -> list[Recorded]:
+def _read(places: Places, rows: StoredRows | None, since: str = "") -> list[Recorded]:
     """The events of the project that tell of requests."""
     if rows is None:
         return []
@@ -123,7 +127,7 @@ def cost(arguments: Namespace) -> int:
     return 0
 
 
-def session_of(rows: Rows, name: str) -> SessionRow:
+def session_of(rows: StoredRows, name: str) -> SessionRow:
     """The session of this id or beginning of one; the newest if there is no name, or it is `latest`."""
     if name and name != LATEST:
         return rows.find_session(name)
@@ -138,12 +142,39 @@ def report(arguments: Namespace) -> int:
     rows = needed(places)
     free = partial(is_free, config.load(places).settings)
     with clear_errors(places.database):
-        found = session_report.report(rows.pieces(session_of(rows, arguments.id).id), free)
+        reporter = session_report.read(rows.pieces(session_of(rows, arguments.id).id), free)
+    found, measured = reporter.report(), reporter.measured()
     if arguments.json:
-        say_json(found)
+        say_json({**msgspec.structs.asdict(found), "metrics": measured})
     else:
-        say(session_report.report_lines(found))
+        say(session_report.report_lines(found, measured))
     return 0
+
+
+def metrics(arguments: Namespace) -> int:
+    places = locate(arguments.directory)
+    rows = needed(places) if arguments.session else stored(places)
+    found = Metrics()
+    if rows:
+        with clear_errors(places.database):
+            if arguments.session:
+                found = of_session(rows.pieces(session_of(rows, arguments.session).id))
+            else:
+                found = ProjectMeter().read(rows)
+    if arguments.json:
+        say_json(found.samples())
+    elif arguments.prometheus:
+        say(exposition({places.name: found}).splitlines())
+    else:
+        say(metric_lines(found.samples()) if found.samples() else ["nothing was measured here yet"])
+    return 0
+
+
+def _metrics(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--session", default="", metavar="ID", help="one session, or latest; default: all of the project"
+    )
+    parser.add_argument("--prometheus", action="store_true", help="in the text format of Prometheus")
 
 
 def forensics(arguments: Namespace) -> int:
@@ -204,7 +235,7 @@ def _forensics(parser: ArgumentParser) -> None:
         const="",
         default=None,
         metavar="FILE",
-        help="as one HTML page with charts, complete in itself; default FILE: forensics-ID.html",
+        help="as one self-contained HTML page with charts; default FILE: forensics-ID.html",
     )
 
 
@@ -220,6 +251,12 @@ REPORT = lookup(
     "Report on one session: its dials, turns, requests, tools, approvals, files, cost and ratings.",
     report,
     lambda p: p.add_argument("id", nargs="?", default="", help="its id or the start of one; default: the newest"),
+)
+METRICS = lookup(
+    "metrics",
+    "Show what was measured in this project: turns, requests, tokens, cost, calls, approvals, verdicts.",
+    metrics,
+    _metrics,
 )
 FORENSICS = lookup(
     "forensics", "Show one session step by step: requests, calls, decisions, dials, cost.", forensics, _forensics

@@ -9,7 +9,7 @@ import msgspec
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.processes.system import RandomIds, SystemClock
-from quintet.adapters.settings.gate_terms import FileRuleBook, one_rule
+from quintet.adapters.settings.rule_book import FileRuleBook, one_rule
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.app.lookups import stored
 from quintet.cli.parsing import actions, lookup

@@ -8,19 +8,24 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from argparse import Namespace
 from typing import Any
 
 from quintet.app import open as app
-from quintet.app.open import LATEST, looks, open_session
+from quintet.app.lookups import looks
+from quintet.app.open import LATEST, open_session
 from quintet.cli.parsing import turned
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.json_schema import unusable
+from quintet.domain.base.safe_text import exactly
 from quintet.domain.dials.axes import RunControl, Surface
 from quintet.package import load
-from quintet.surfaces.one_shot import OneCall, one_command
+from quintet.surfaces.one_command import OneCall, one_command
 from quintet.surfaces.terminal import told_to_end
+
+BEGUN_BY = re.compile(r"[\w.-]{1,40}")
 
 
 def run(parsed: Namespace) -> int:
@@ -30,6 +35,8 @@ def run(parsed: Namespace) -> int:
         raise UsageError("--fork goes with --resume ID")
     if parsed.input_id and (text is None or not parsed.resume or parsed.fork):
         raise UsageError('--input-id goes with an input to a session: quintet -p "…" --resume ID --input-id NAME')
+    if parsed.begun_by and (text is None or parsed.resume):
+        raise UsageError('--begun-by goes with a new headless session: quintet -p "…"')
     if parsed.json_schema and text is None:
         raise UsageError('--json-schema goes with a headless run: quintet -p "…"')
     if text is not None:
@@ -114,7 +121,7 @@ async def _plainly(parsed: Namespace, options: dict[str, Any], first: str, *, pe
         async with open_session(parsed.directory, surface=Surface.TUI, person=person, **options) as session:
             plain = load("surfaces.plain:Plain")(
                 session,
-                *looks(session),
+                *looks(session, parsed.directory),
                 markdown=lambda: load("surfaces.tui.transcript.markdown:MarkdownLines")(indent=""),
                 past=load("app.terminal_ui:past_inputs")(parsed.directory) if person else None,
             )
@@ -133,8 +140,15 @@ def _options(parsed: Namespace) -> dict[str, Any]:
         flags.update({f"routing.{model_mode}": parsed.model for model_mode in ("fast", "smart", "deep")})
     if parsed.swe:
         flags["tools.swe_phases"] = True
-    named = {"resume": parsed.resume, "fork": parsed.fork, "agent": parsed.agent}
+    named = {"resume": parsed.resume, "fork": parsed.fork, "agent": parsed.agent, "begun_by": _begun_by(parsed)}
     return {"axes": turned(parsed), "settings": flags, **named}
+
+
+def _begun_by(parsed: Namespace) -> str:
+    name: str = getattr(parsed, "begun_by", "")
+    if name and not BEGUN_BY.fullmatch(name):
+        raise UsageError(f"--begun-by {exactly(name[:60])}: use letters, digits, dots and dashes, at most 40")
+    return name
 
 
 def _stdin_text() -> str:
@@ -160,15 +174,15 @@ def rewind(arguments: Namespace) -> int:
     words: list[str] = arguments.words
     session = words.pop(0) if words and not words[0].isdecimal() else ""
     line = " ".join(("/rewind", *(words[:1] if arguments.preview else words)))
-    return said_in(arguments, session or LATEST, line)
+    return said_in(arguments, session or LATEST, line, ("/rewind", f"quintet rewind {session}".rstrip()))
 
 
-def said_in(arguments: Namespace, session: str, line: str) -> int:
+def said_in(arguments: Namespace, session: str, line: str, spelled: tuple[str, str] = ("", "")) -> int:
     """A slash command in a session that was there, whoever runs it."""
 
     async def said() -> int:
         async with open_session(arguments.directory, surface=Surface.HEADLESS, resume=session) as opened:
-            return await one_command(opened, line, as_json=arguments.json)
+            return await one_command(opened, line, as_json=arguments.json, spelled=spelled)
 
     return asyncio.run(said())
 

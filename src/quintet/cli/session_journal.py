@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from argparse import Namespace
@@ -9,28 +10,28 @@ from argparse import Namespace
 import msgspec
 
 from quintet.adapters.files import state_files
-from quintet.adapters.files.paths import locate
+from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
-from quintet.adapters.sqlite import journal_search as history
-from quintet.adapters.sqlite.database import clear_errors, connect
-from quintet.adapters.sqlite.journal_search import Hit, Hits
-from quintet.adapters.sqlite.rows import Rows
-from quintet.app.lookups import lives, needed, stored
+from quintet.adapters.sqlite.database import clear_errors
+from quintet.adapters.sqlite.journal_search import forget
+from quintet.adapters.stores.chosen import open_store, search_journal
+from quintet.app.lookups import lives, needed
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
-from quintet.domain.journal.protocol import CallDecided, as_json
+from quintet.domain.journal.protocol import CallDecided, HelperAssigned, as_json
 from quintet.domain.journal.search_text import query
 from quintet.domain.journal.turn_state import skipped_call
+from quintet.domain.ports.stores import Hit, Hits
 from quintet.domain.turn.skipped import sentence
 from quintet.engine.reports.conversation_page import KINDS, as_html, as_markdown, exchanges
 from quintet.engine.session import queries
-from quintet.engine.session.why import BEHIND, decision_behind, why_lines
+from quintet.engine.session.why import BEHIND, chain_lines, decision_behind, why_lines
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import say, say_json
-from quintet.surfaces.transcript import transcript
+from quintet.surfaces.transcript.stored import transcript
 
 TITLE = 40
 INDENT = "    "
@@ -88,16 +89,22 @@ def purge(arguments: Namespace) -> int:
         row = rows.find_session(arguments.id)
         if lives(row):
             raise UsageError(f"session {row.id} is open in process {row.owner_pid}; close it there first")
-        writer = Rows(connect(places.database), places.database)
-        count = writer.count(row.id)
+        count = rows.count(row.id)
         if not arguments.yes:
             raise UsageError(f"this permanently deletes session {row.id} and its {count} events; confirm with --yes")
-        with writer.connection:
-            writer.purge(row.id)
-    history.forget(places.history)  # its words are gone too; the next search makes it anew
-    state_files.drop_recording(state_files.recording_path(places.runs, row.id))
+        asyncio.run(_purged(places, row.id))
+    forget(places.history)  # its words are gone too; the next search makes it anew
+    state_files.drop_recordings_of(places.runs, row.id)
     say([f"deleted {row.id}, {count} events"])
     return 0
+
+
+async def _purged(places: Places, session: str) -> None:
+    store = open_store(places)
+    try:
+        await store.purge(session)
+    finally:
+        await store.close()
 
 
 def why(arguments: Namespace) -> int:
@@ -109,9 +116,10 @@ def why(arguments: Namespace) -> int:
     recorded = decision_behind(recorded.event, before) or recorded
     lines, answer = why_lines(recorded)
     if arguments.json:
-        say_json(answer)
+        chain = next((one.event.chain for one in reversed(before) if isinstance(one.event, HelperAssigned)), ())
+        say_json({**answer, "chain": chain} if chain else answer)
     else:
-        say([*lines, f"event    {recorded.seq} of session {session}, {recorded.at}"])
+        say([*lines, *chain_lines(before), f"event    {recorded.seq} of session {session}, {recorded.at}"])
     return 0
 
 
@@ -120,12 +128,8 @@ def search(arguments: Namespace) -> int:
         raise UsageError(f"--limit {arguments.limit}: not a number of results; 1 or more")
     query(arguments.words)  # what cannot be searched for is said before anything is indexed
     places = locate(arguments.directory)
-    rows = stored(places)
-    found = Hits(0, [])
-    if rows:
-        with clear_errors(places.database):
-            told = _progress if sys.stderr.isatty() else lambda done, of: None
-            found = history.search(places.history, rows, arguments.words, arguments.limit, told)
+    told = _progress if sys.stderr.isatty() else lambda done, of: None
+    found = search_journal(places, arguments.words, arguments.limit, told)
     if arguments.json:
         say_json(found.hits)
     elif not found.hits:

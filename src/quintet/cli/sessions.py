@@ -16,7 +16,7 @@ from quintet.adapters.sqlite.database import clear_errors
 from quintet.app.lookups import lives, needed, stored
 from quintet.app.session_lists import HEADING, cells, session_rows
 from quintet.cli.parsing import actions, lookup
-from quintet.domain.dials.axes import INTERACTIVE, AxesChange
+from quintet.domain.dials.axes import INTERACTIVE, AxesChange, Surface
 from quintet.domain.journal.session_summary import SessionSummary
 from quintet.domain.journal.store_rows import SessionRow
 from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces
@@ -57,7 +57,7 @@ def status(arguments: Namespace) -> int:
         loopback_open=sandbox.loopback_open(contained, loaded.settings.sandbox.loopback),
         tasks=load("app.task_lookups:tasks_here")(places)[0].tasks if planned else (),
         opened=_opened(loaded.settings, places),
-        findings=load("app.health_glance:glanced")(places, loaded.settings),
+        findings=load("app.health.glance:glanced")(places, loaded.settings),
     )
     if loaded.trusted:
         since = changes(loaded.trust, pieces(places))
@@ -80,14 +80,30 @@ def _opened(settings: Settings, places: Places) -> OpenedPlaces:
 
 
 def sessions_list(arguments: Namespace) -> int:
-    rows = session_rows(locate(arguments.directory))
+    rows = session_rows(locate(arguments.directory), arguments.surface)
     if arguments.json:
         say_json(rows)
     elif not rows:
-        say(["no sessions in this project yet"])
+        say(
+            [
+                f"no sessions that began at {arguments.surface}"
+                if arguments.surface
+                else "no sessions in this project yet"
+            ]
+        )
     else:
         say_table([cells(row) for row in rows], heading=HEADING)
     return 0
+
+
+def _surface(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--surface",
+        default="",
+        choices=[str(one) for one in Surface],
+        help="only those that began there: tui, a terminal; web, a browser; headless, -p, a schedule or a worker;"
+        " rpc, an editor or a program",
+    )
 
 
 def _id(parser: ArgumentParser) -> object:
@@ -117,7 +133,7 @@ STATUS = lookup(
 SESSIONS = actions(
     "sessions",
     {
-        "list": lookup("sessions list", "List the sessions of this project, newest first.", sessions_list),
+        "list": lookup("sessions list", "List the sessions of this project, newest first.", sessions_list, _surface),
         "show": lookup(
             "sessions show",
             "Show one session's journal.",
@@ -126,7 +142,7 @@ SESSIONS = actions(
         ),
         "export": lookup(
             "sessions export",
-            "Export the conversation of a session as Markdown, or as one complete HTML page.",
+            "Export the conversation of a session as Markdown, or as one self-contained HTML page.",
             "cli.session_journal:export",
             lambda p: (
                 _id(p),

@@ -81,7 +81,7 @@ def _trusted(places: Places, *, as_json: bool, unasked: bool) -> int:
     covered = all(before.covers(name, data) for name, data in found.items())
     if not covered and not unasked and _attached():
         out = sys.stderr if as_json else sys.stdout
-        out.write("\n".join([f"{folder} would do this", *_brought(found), *_doing(does), "Trust it? [y/N] "]))
+        out.write("\n".join([f"Trusting {folder} allows this:", *_brought(found), *_doing(does), "Trust it? [y/N] "]))
         out.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):
             say([f"{folder} is not trusted" if not before.trusted else "Nothing new is trusted."])

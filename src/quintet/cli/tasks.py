@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeVar
@@ -30,13 +29,13 @@ from quintet.package import load
 from quintet.surfaces.tables import complain, room, say, say_json
 
 if TYPE_CHECKING:
-    from quintet.adapters.sqlite.task_rows import TaskRows
+    from quintet.domain.ports.stores import StoredTasks
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 T = TypeVar("T")
 
 
-def _looked(places: Places) -> tuple[Scan, TaskRows | None]:
+def _looked(places: Places) -> tuple[Scan, StoredTasks | None]:
     """The tasks; what is wrong with some is said aside."""
     found, rows = tasks_here(places)
     for problem in (*(str(bad) for bad in found.bad_pages), *(drift.problem for drift in found.drifts)):
@@ -48,12 +47,17 @@ def tasks_list(arguments: Namespace) -> int:
     statuses = [shown.parse_status(word) for given in arguments.status for word in given.split(",")]
     found, rows = _looked(locate(arguments.directory))
     tasks = shown.chosen(found.tasks, statuses)
+    reasons: dict[str, str] = {}
+    if rows:
+        with clear_errors(rows.path):
+            reasons = shown.reasons_of(tasks, rows.moves)
     if arguments.json:
-        say_json(shown.as_json(found.tasks, tasks, live_claims(rows)))
+        rows_shown = shown.as_json(found.tasks, tasks, live_claims(rows))
+        say_json([{**row, "reason": reasons.get(row["id"], "")} for row in rows_shown])
     elif not tasks:
         say([shown.nothing_shown(found.tasks, statuses)])
     else:
-        say(shown.list_lines(found.tasks, tasks))
+        say(shown.list_lines(found.tasks, tasks, reasons))
     return 0
 
 
@@ -143,7 +147,7 @@ def _axes(places: Places) -> Axes:
 def tasks_move(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     after = shown.parse_status(arguments.status)
-    if not os.path.exists(places.database):
+    if stored(places) is None:
         raise UsageError(shown.NONE_YET)
 
     reason = arguments.reason or "quintet tasks move"

@@ -1,4 +1,4 @@
-"""The commands that look at tools, at what the gate would decide, and at the user's rules.
+"""The commands that look at tools, and at what the gate would decide.
 
 Each takes the parsed arguments and returns an exit code; each has a table and a `--json` form.
 """
@@ -17,7 +17,8 @@ from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
-from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.settings.rule_book import FileRuleBook
 from quintet.adapters.settings.trust import trust_of
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.app import machine_parts as parts
@@ -266,7 +267,10 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
 
 
 def _call(arguments: list[str]) -> int:
-    parser = make_parser("tools call", "Call a tool manually: through the gate, in the sandbox, in the journal.")
+    parser = make_parser(
+        "tools call",
+        "Call a tool manually; rules, approval and the sandbox hold as in a session, and the call is recorded.",
+    )
     parser.add_argument("name", help="the tool")
     parser.add_argument("--args", default="{}", metavar="JSON", help="its arguments")
     dial_flags(parser)
@@ -277,7 +281,7 @@ def _call(arguments: list[str]) -> int:
 
 
 def permit(arguments: list[str]) -> int:
-    parser = make_parser("permit", "Show what the gate would decide about a call; nothing runs.")
+    parser = make_parser("permit", "Show whether a call would run, need approval or be denied; nothing runs.")
     about = parser.add_mutually_exclusive_group(required=True)
     about.add_argument("--tool", metavar="NAME", help="the tool")
     about.add_argument("--file", metavar="LINES", help="a file with shell lines instead, one per line (- reads stdin)")

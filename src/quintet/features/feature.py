@@ -23,13 +23,25 @@ class FeatureCommand(Struct, frozen=True):
     help: str
     run: str  # an async function from an Opening and the words after the command to a text
     begins: bool = False  # it is for every /A:B, and from the name and the words makes the words a turn begins with
+    own_flags: bool = (
+        False  # it reads its flags itself: they are among its words, and what is below the line is the last
+    )
 
 
 class FeatureCheck(Struct, frozen=True):
     """Something for the doctor to look at. It is quick: it starts no program and reaches no network."""
 
     look: str  # a function from a Checkup to what is wrong, a Finding each
-    fix: str = ""  # a function from a Checkup to what it has mended, a line each: `quintet doctor fix` calls it
+    fix: str = ""  # a function from a Checkup to what it has fixed, a line each: `quintet doctor fix` calls it
+    kinds: str = ""  # what it may find, a tuple of FindingKind; they stand in the reference
+
+
+class CliCommand(Struct, frozen=True):
+    """`quintet NAME …`."""
+
+    name: str
+    run: str  # a function from its arguments to the exit code
+    usage: str = ""  # how `quintet --help` shows it
 
 
 class Feature(Struct, frozen=True):
@@ -40,14 +52,13 @@ class Feature(Struct, frozen=True):
     named: Mapping[str, str] = {}  # a table of tables that the user names, as in [deploy.NAME] → the Struct of each
     tools: tuple[str, ...] = ()  # a ToolSpec each, or a function from the settings to one or to None
     slash: tuple[FeatureCommand, ...] = ()
-    commands: Mapping[str, str] = {}  # `quintet NAME …` → a function from its arguments to the exit code
-    usage: tuple[str, ...] = ()  # how `quintet --help` shows them, a line each
+    commands: tuple[CliCommand, ...] = ()
     parts: Mapping[str, str] = {}  # an outside part that its tools need → how it is looked for
     checks: tuple[FeatureCheck, ...] = ()
     service: str = ""  # opens what a session holds of it, from an Opening; closed with the session
-    board: str = ""  # from what a session holds of it to its rows on the board, a BoardEntry each; asked every second
+    board: str = ""  # from its service, or an Opening if it has none, to its rows on the board; asked every second
     subjects: str = ""  # opens more subjects for a review, from an Opening and the project's repository
-    offers: Mapping[str, str] = {}  # a setting of the core's → a function from the settings to what there is for it
+    offers: Mapping[str, str] = {}  # a setting of the core's, or a place of the registry's → what there is for it
     executors: str = ""  # opens those who can do a task's work, from an Opening
     observer: str = ""  # what follows a session's events, where something is set in its own tables
 

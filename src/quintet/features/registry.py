@@ -20,21 +20,58 @@ from quintet.domain.settings.tables import Tables
 from quintet.features.feature import Feature
 
 if TYPE_CHECKING:
+    from quintet.domain.ports.answer_pages import AnswerPages
+    from quintet.domain.ports.remote_devices import RemoteDevices
+    from quintet.domain.ports.stores import StoreKind
+    from quintet.domain.ports.trials import TrialRunner
     from quintet.domain.turn.tool_spec import MachinePart, ToolSpec
 
 GROUP = "quintet.features"  # of entry points
+MCP_SERVER = "mcp-server"  # what a feature may offer besides settings
+SESSION = "session"  # told of an Opening once the session has its owner, where something is set in its own tables
+ANSWER_PAGES = "answer-pages"  # what the web surface serves by a link alone: from nothing to AnswerPages
+REMOTE_DEVICES = "remote-devices"  # what the web surface lists and revokes: from nothing to RemoteDevices
+RECALL = "recall"  # what is known that fits an input: from an Opening to a Recollection
+LESSONS = "lessons"  # what keeps something of a run: from an Opening to Lessons
+SKILL_NAMES = "skill-names"  # commands by names that nobody knows before: from an Opening to SkillNames
+SKILL_USAGES = "skill-usages"  # the same, to be offered without a session: from Places and LoadedSettings
+SKILLS_HEAD = "skills-head"  # the skills in the head of a conversation: from Places and LoadedSettings to a text
+TRIALS = "trials"  # what runs a task and grades it: from Places and LoadedSettings to a TrialRunner
+STORE = "store:"  # and the scheme of a database's URL: the StoreKind that opens it
+_PLACES = (
+    MCP_SERVER,
+    ANSWER_PAGES,
+    REMOTE_DEVICES,
+    SESSION,
+    RECALL,
+    LESSONS,
+    SKILL_NAMES,
+    SKILL_USAGES,
+    SKILLS_HEAD,
+    TRIALS,
+)
 SHIPPED: tuple[str, ...] = (
+    "acp",
     "ai_clis",
     "browser",
     "deploy",
+    "evals",
     "forge",
     "git_signing",
+    "helpers",
+    "index",
     "language_servers",
     "library",
     "mcp",
+    "memory",
     "otel",
+    "postgres",
+    "remote",
+    "schedule",
+    "skills",
     "web_search",
     "web_ui",
+    "workers",
 )
 
 
@@ -109,7 +146,7 @@ def _problem(feature: object, name: str, used: list[Feature]) -> str:
     for other in used:
         for mine, theirs, what in (
             ((feature.name,), (other.name,), "feature"),
-            (feature.commands, other.commands, "command"),
+            ([one.name for one in feature.commands], [one.name for one in other.commands], "command"),
             ((*feature.settings, *feature.named), (*other.settings, *other.named), "settings table"),
         ):
             if taken := set(mine) & set(theirs):
@@ -158,15 +195,68 @@ def plugin_tools(plugin: Plugin, settings: Settings) -> tuple[list[ToolSpec], st
 
 def offered(settings: Settings) -> dict[str, tuple[str, ...]]:
     """What features have to choose from here for settings of the core's, by their keys."""
-    return {key: tuple(one.load(name)(settings)) for one in features() for key, name in one.offers.items()}
+    return {
+        key: tuple(one.load(name)(settings))
+        for one in features()
+        for key, name in one.offers.items()
+        if key not in _PLACES and not key.startswith(STORE)
+    }
+
+
+def answer_pages() -> AnswerPages | None:
+    """What is served by a link alone, of the first feature that has any."""
+    opened: AnswerPages | None = _first_offer(ANSWER_PAGES)
+    return opened
+
+
+def remote_devices() -> RemoteDevices | None:
+    """The paired accounts, of the first feature that has any."""
+    opened: RemoteDevices | None = _first_offer(REMOTE_DEVICES)
+    return opened
+
+
+def _first_offer(place: str) -> Any:
+    named = next(((one, one.offers[place]) for one in features() if place in one.offers), None)
+    return named[0].load(named[1])() if named else None
+
+
+def offering(place: str) -> tuple[Callable[..., Any], ...]:
+    """What features have for a place of the registry's."""
+    return tuple(one.load(one.offers[place]) for one in features() if place in one.offers)
+
+
+def trial_runner(places: Any, loaded: Any) -> TrialRunner | None:
+    """What runs trials, of the first feature that has any."""
+    makers = offering(TRIALS)
+    return makers[0](places, loaded) if makers else None
+
+
+def mcp_offers(settings: Settings) -> Iterator[tuple[str, Any]]:
+    """What features let MCP clients read and begin with, each by the feature's name; one that fails is left out."""
+    for feature in features():
+        if MCP_SERVER in feature.offers:
+            try:
+                yield feature.name, feature.load(feature.offers[MCP_SERVER])(settings)
+            except Exception as error:  # its own code
+                yield feature.name, error
 
 
 def command(name: str) -> Callable[[list[str]], int] | None:
     """A feature's command of the command line."""
     for feature in features():
-        if name in feature.commands:
-            run: Callable[[list[str]], int] = feature.load(feature.commands[name])
-            return run
+        for one in feature.commands:
+            if one.name == name:
+                run: Callable[[list[str]], int] = feature.load(one.run)
+                return run
+    return None
+
+
+def store_kind(scheme: str) -> StoreKind | None:
+    """What opens databases whose URL begins so."""
+    for feature in features():
+        if name := feature.offers.get(STORE + scheme):
+            kind: StoreKind = feature.load(name)
+            return kind
     return None
 
 

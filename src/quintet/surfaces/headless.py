@@ -7,32 +7,31 @@ code.
 
 from __future__ import annotations
 
-import asyncio
 import json
-import signal
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, TextIO
 
 import msgspec
 
 from quintet.domain.agents.contract_results import InputFollower
 from quintet.domain.agents.run import RUN_ERROR_CODES
+from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
 from quintet.domain.input.shell_form import in_shell_form
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line, RepeatFilter, describe
-from quintet.domain.journal.input_outcome import NOT_BEGUN
+from quintet.domain.journal.input_outcome import INTERRUPTED, NOT_BEGUN
 from quintet.domain.turn.delivery import UNSAID, DeliveryState, check_line
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.skipped import SkippedCall
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
-from quintet.surfaces.terminal import ending_signals, on_signals
-from quintet.surfaces.transcript import how_far
+from quintet.surfaces.tables import failure
+from quintet.surfaces.terminal import interruptible
+from quintet.surfaces.transcript.turn_view import how_far, step_lines
 
 EXIT: dict[str, int] = {
     EndStatus.DONE: 0,
@@ -62,17 +61,25 @@ class Headless:
         self._works: set[str] = set()  # long work that was said
         self._report = ""  # the file of the report that the turn left
         self._skipped: tuple[SkippedCall, ...] = ()
+        self._answer = ""  # of the newest turn, without what stderr has said
 
     async def run(self, text: str, id: str = "") -> int:
         """Submit one input and follow it to its end; with an id that it was sent by before, the one of that time."""
         session = self._session
-        with self._interruptible() as interrupted:
+        with interruptible(session) as interrupted:
             submission = await session.say(text, id=id)
             if self._format == "stream-json":
                 state = session.state
                 opened = {"session": session.id, "project": state.project, "axes": _plain(state.axes)}
                 self._line({"type": "session", **opened})
-            code = await self._follow(submission, None if id else session.since)
+            try:
+                code = await self._follow(submission, None if id else session.since)
+            except QuintetError as error:
+                if self._format == "text":
+                    raise
+                result = failure(error, session.id)
+                self._line(result)
+                return int(result["exit_code"])
             if not interrupted:
                 await session.drained()
             return code
@@ -84,6 +91,8 @@ class Headless:
             if isinstance(item, p.Working) and self._format == "text" and item.what not in self._works:
                 self._works.add(item.what)
                 self._diagnostics.print([Line(how_far(item), "dim")])
+            if isinstance(item, p.Progress) and item.steps and self._format == "text":
+                self._diagnostics.print(step_lines(item))
             if not isinstance(item, p.Recorded):
                 continue
             if self._format == "stream-json":
@@ -127,8 +136,8 @@ class Headless:
             self._diagnostics.write(ran.text + "\n")
 
     def _turn_result(self, finished: p.TurnFinished, more: dict[str, Any]) -> int:
-        if self._format == "text" and finished.answer:
-            self._say(finished.answer)
+        if self._format == "text" and self._answer:
+            self._say(self._answer)
         result = _plain(finished)
         result["type"] = "result"
         result["turns"] = result.pop("steps")
@@ -164,6 +173,8 @@ class Headless:
     def _result(self, result: dict[str, Any], code: int) -> int:
         if self._format != "text":
             axes = self._session.state.axes
+            if result.get("reason"):
+                result["reason"] = self._in_shell_form(result["reason"])
             result["skipped"] = [_plain(call) for call in self._skipped]
             result |= {"session": self._session.id, "axes": _plain(axes), "badge": badge.full(axes), "exit_code": code}
             self._line(result)
@@ -172,6 +183,8 @@ class Headless:
     def _diagnose(self, recorded: p.Recorded) -> None:
         """On stderr, what a person wants to know of a run that they do not watch."""
         recorded = self._without_repeats(recorded)
+        if isinstance(recorded.event, p.TurnFinished):
+            self._answer = recorded.event.answer
         match recorded.event:
             case p.ModelFailed(retry_in=None):
                 pass  # the turn ends by it, and its end says it
@@ -198,8 +211,15 @@ class Headless:
 
     def _for_shell(self, lines: list[Line]) -> list[Line]:
         """What to do next, as who reads this can do it."""
-        names = [one.name for one in self._session.commands]
-        return [Line(in_shell_form(line.text, names, self._session.id), line.role) for line in lines]
+        return [Line(self._in_shell_form(line.text), line.role) for line in lines]
+
+    def _in_shell_form(self, text: str) -> str:
+        return in_shell_form(text, self._names, self._session.id) if "/" in text else text
+
+    @cached_property
+    def _names(self) -> list[str]:
+        """Of the commands; to list them is to look for skills on disk, so once for a run."""
+        return [one.name for one in self._session.commands]
 
     def _say(self, text: str) -> None:
         """Write an answer: to a terminal only what is safe there, to a pipe the text as it is."""
@@ -210,29 +230,13 @@ class Headless:
         self._out.write(json.dumps(value, ensure_ascii=False) + "\n")
         self._out.flush()
 
-    @contextmanager
-    def _interruptible(self) -> Iterator[Collection[object]]:
-        """SIGINT, SIGTERM and a lost terminal interrupt the turn and let it be journalled; a second one ends it all.
-
-        So what a command has left in a protected place is moved aside. Gives what is empty until the first one.
-        """
-        task = asyncio.current_task()
-        pending: set[asyncio.Task[str]] = set()
-
-        def interrupt(number: signal.Signals) -> None:
-            if pending and task:
-                task.cancel()
-            else:
-                pending.add(asyncio.ensure_future(self._session.submit(p.Interrupt())))
-
-        with on_signals([signal.SIGINT, *ending_signals()], interrupt):
-            yield pending
-
 
 def _exit_code(ran: p.CommandRan) -> int:
     """An input that is not clear was not carried out, and neither was one that a hook held back."""
     if ran.ok:
         return 3 if ran.data.get("event", {}).get("type") == UNCLEAR else 0
+    if ran.code == INTERRUPTED:
+        return EXIT[EndStatus.INTERRUPTED]
     return 3 if ran.code == NOT_BEGUN else 1 if ran.code in RUN_ERROR_CODES else 2
 
 

@@ -32,15 +32,15 @@ from quintet.domain.journal.input_outcome import InputWatch
 from quintet.domain.journal.session_summary import AT_WORK
 from quintet.domain.permission.answers import NO, SESSION, WORDS, YES, chosen
 from quintet.domain.ports.prompt import PastInputs
-from quintet.domain.turn.command_output import COMMAND, first_lines, without_exit
 from quintet.domain.turn.messages import EndStatus
+from quintet.domain.turn.shown_output import COMMAND, both_ends, without_exit
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.commands.queued import listing
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 from quintet.surfaces.streamed_markdown import GrowingRows, StreamedMarkdown
 from quintet.surfaces.terminal import forget_input, inputs_of, lines_of_input, on_signals
-from quintet.surfaces.transcript import TurnView, how_far
+from quintet.surfaces.transcript.turn_view import TurnView, how_far, step_lines
 
 PROMPT = "› "
 OWN_LINE = "  y yes · s in the sandbox · n no"
@@ -70,20 +70,20 @@ class PlainOutput:
             self.end_line()
             self.painter.print(lines)
 
-    def stream(self, step: str, text: str) -> None:
+    def stream(self, step: str, text: str, *, plain: bool = False) -> None:
         if not text:
             return
         self._streamed[step] = self._streamed.get(step, 0) + len(text)
-        if self._markdown:
+        if self._markdown and not plain:
             self._rendered = self._rendered or StreamedMarkdown(self.painter, self._markdown())
             self._line_open = self._rendered.add(text, shutil.get_terminal_size().columns)
         else:
             self.painter.write(visible(text))
             self._line_open = not text.endswith("\n")
 
-    def end_stream(self, step: str, whole: str) -> None:
+    def end_stream(self, step: str, whole: str, *, plain: bool = False) -> None:
         """Write what is left of a text."""
-        self.stream(step, whole[self._streamed.get(step, 0) :])
+        self.stream(step, whole[self._streamed.get(step, 0) :], plain=plain)
         self._streamed.pop(step, None)
         self.end_line()
 
@@ -325,11 +325,13 @@ class Plain:
             if isinstance(item, p.Recorded):
                 self._event(self._without_repeats(item))
             elif isinstance(item, p.TextDelta) and not self._turn.reports:
-                self._out.stream(item.step, item.text)
+                self._out.stream(item.step, item.text, plain=self._turn.plain)
             elif isinstance(item, p.Countdown):
                 self._out.count_down(item)
             elif isinstance(item, p.Working):
                 self._out.work(item)
+            elif isinstance(item, p.Progress) and item.steps:
+                self._out.print(step_lines(item))
 
     def _event(self, recorded: p.Recorded) -> None:
         event = recorded.event
@@ -367,7 +369,7 @@ class Plain:
         match event:
             case p.ModelReplied():
                 if turn.shows(event):
-                    self._out.end_stream(event.step, event.text)
+                    self._out.end_stream(event.step, event.text, plain=turn.plain)
                 return
             case p.ExecutorSaid(reasoning=False):
                 self._out.end_stream(f"said-{recorded.seq}", event.text)
@@ -405,8 +407,9 @@ class Plain:
 
 
 def _printed(finished: p.ToolFinished) -> list[Line]:
-    """How what a command printed begins, and how much more there is."""
+    """How what a command printed begins and ends, and how much more there is."""
     lines = finished.content.rstrip("\n").split("\n") if finished.content.strip() else []
-    shown, hidden = first_lines(without_exit(lines, finished.summary))
+    first, hidden, last = both_ends(without_exit(lines, finished.shell))
     more = [Line(f"    … {counted(hidden, 'more line')}", "dim")] if hidden else []
-    return [*(Line(f"    {visible(line)}", "dim") for line in shown), *more]
+    begins, ends = ([Line(f"    {visible(line)}", "dim") for line in part] for part in (first, last))
+    return [*begins, *more, *ends]

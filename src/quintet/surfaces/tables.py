@@ -39,15 +39,20 @@ def room() -> int:
         return 0
 
 
-def say_failure(error: Exception) -> int:
-    """What failed before there was a session, as the result of a headless run; returns the exit code."""
+def failure(error: Exception, session: str | None = None) -> dict[str, Any]:
+    """What failed, in a session or before there was one, as the result of a headless run."""
     code = error.exit_code if isinstance(error, QuintetError) else 1
     said = error.message if isinstance(error, QuintetError) else f"{type(error).__name__}: {error}"
     named = error.code if isinstance(error, QuintetError) else "SYSTEM" if isinstance(error, OSError) else "INTERNAL"
     told = {"code": named, "message": said, "hint": getattr(error, "hint", "")}
-    result = {"type": "result", "status": "failed", "answer": "", "error": told, "session": None, "exit_code": code}
+    return {"type": "result", "status": "failed", "answer": "", "error": told, "session": session, "exit_code": code}
+
+
+def say_failure(error: Exception) -> int:
+    """What failed before there was a session; returns the exit code."""
+    result = failure(error)
     sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
-    return code
+    return int(result["exit_code"])
 
 
 def say_json(value: Any) -> None:

@@ -10,8 +10,11 @@ import asyncio
 import os
 import signal
 import termios
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
+
+from quintet.domain.journal.protocol import Interrupt
+from quintet.engine.session.session import Session
 
 PASTE_SECONDS = 0.05  # of quiet after which a paste is over
 PASTE_BEGINS, PASTE_ENDS = "\x1b[200~", "\x1b[201~"
@@ -55,6 +58,26 @@ def told_to_end(*more: signal.Signals) -> Iterator[asyncio.Event]:
         yield told
 
 
+@contextmanager
+def interruptible(session: Session) -> Iterator[Collection[object]]:
+    """SIGINT, SIGTERM and a lost terminal interrupt what the session does and let it be journalled; a second one ends
+    it all.
+
+    So what a command has left in a protected place is moved aside. Gives what is empty until the first one.
+    """
+    task = asyncio.current_task()
+    pending: set[asyncio.Task[str]] = set()
+
+    def interrupt(number: signal.Signals) -> None:
+        if pending and task:
+            task.cancel()
+        else:
+            pending.add(asyncio.ensure_future(session.submit(Interrupt())))
+
+    with on_signals([signal.SIGINT, *ending_signals()], interrupt):
+        yield pending
+
+
 async def lines_of_input(handle: int) -> AsyncIterator[str]:
     """Lines as they come, without a thread that could not be stopped: the loop watches the input.
 
@@ -83,14 +106,17 @@ async def lines_of_input(handle: int) -> AsyncIterator[str]:
         async def next_chunk() -> bytes:
             return await queue.get()
 
-    buffer = b""
+    begun: list[bytes] = []  # of a line whose end has not come: a long one is put together once
     try:
         while chunk := await next_chunk():
-            *lines, buffer = (buffer + chunk).split(b"\n")
+            *lines, rest = chunk.split(b"\n")
             for line in lines:
-                yield _text(line)
-        if buffer:
-            yield _text(buffer)
+                yield _text(b"".join((*begun, line)))
+                begun.clear()
+            if rest:
+                begun.append(rest)
+        if begun:
+            yield _text(b"".join(begun))
     finally:
         loop.remove_reader(handle)
 

@@ -18,8 +18,8 @@ from quintet.domain.base.errors import ToolFailed, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
-from quintet.domain.turn.tool_menu import TOOL_MODES
-from quintet.domain.turn.tool_spec import ToolResult, ToolSpec, Touch
+from quintet.domain.turn.tool_menu import TOOLSETS
+from quintet.domain.turn.tool_spec import CallCourse, ToolResult, ToolSpec, Touch
 
 TEXTS = frozenset({"content", "old_string", "new_string", "patch"})  # may hold any character
 Function = Callable[..., Awaitable[ToolResult]]
@@ -40,6 +40,9 @@ def tool(
     asks: bool = False,
     service: str = "",
     pauses: bool = False,
+    steps: bool = False,
+    cut_short: str = "",
+    fits: Callable[..., None] | None = None,
 ) -> Callable[[Function], ToolSpec]:
     """Make a ToolSpec of an async function `(bench, **arguments)`.
 
@@ -48,12 +51,15 @@ def tool(
     Python cannot spell, `needs` names outside parts it does not work without, `toolset` is the place of a user's own.
     A `confined` one cannot reach outside the project: there is no use in asking about it. One that `asks` may ask a
     model, and is not begun when the money is spent. The `service` of a feature may know more of what a call touches.
-    One that `pauses` may ask the person something in the middle, by `bench.ask`.
+    One that `pauses` may ask the person something in the middle, by `bench.ask`; with `steps` every surface shows the
+    lines of its progress, not only those that show output as it comes; `cut_short` is what the model is told
+    of a call that was stopped, where more is known than that its outcome is not. `fits` takes what the function takes
+    and raises what the call would fail with: nobody is asked to approve what cannot be done.
     """
     frozen = frozenset(_one_of(Effect, "effect", word) for word in effects)
     least = _one_of(PermissionProfile, "profile", profile)
-    if toolset and toolset not in TOOL_MODES:
-        raise UsageError(_unknown("toolset", toolset, TOOL_MODES))
+    if toolset and toolset not in TOOLSETS:
+        raise UsageError(_unknown("toolset", toolset, TOOLSETS))
 
     def make(function: Function) -> ToolSpec:
         _check(function)
@@ -72,7 +78,8 @@ def tool(
             confined=confined,
             asks=asks,
             service=service,
-            pauses=pauses,
+            course=CallCourse(pauses, steps, cut_short),
+            fits=fits,
         )
 
     return make
@@ -96,7 +103,7 @@ def _unknown(what: str, word: str, choices: Iterable[str]) -> str:
 
 
 def _check(function: Function) -> None:
-    """Whether a tool can be made of it; said so that the person who wrote it can mend it."""
+    """Whether a tool can be made of it; said so that the person who wrote it can fix it."""
     name, code = function.__name__, function.__code__
     if not code.co_flags & inspect.CO_COROUTINE:
         raise UsageError(f"{name} is not async: a tool must be an `async def`")
@@ -143,7 +150,7 @@ class _Parameters:
         return self._schema
 
     def bind(self, arguments: str) -> dict[str, Any]:
-        """Keyword arguments from JSON text; what is wrong with it is said so that a model can mend it."""
+        """Keyword arguments from JSON text; what is wrong with it is said so that a model can fix it."""
         name = self._function.__name__
         if len(arguments) > MOST_ARGUMENTS:
             raise ToolFailed(

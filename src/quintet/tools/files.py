@@ -105,7 +105,11 @@ def _shown(bench: Workbench, file_path: str, kind: str, data: bytes) -> ToolResu
     return ToolResult(f"{file_path}: an image ({kind}) of {len(data)} bytes; {why}: convert it", summary="not shown")
 
 
-@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_edits, confined=True)
+def _edit_fits(bench: Workbench, **arguments: Any) -> None:
+    _to_write(bench, **arguments)
+
+
+@tool(effects={Effect.EDIT}, profile=PermissionProfile.NORMAL, touch=_edits, confined=True, fits=_edit_fits)
 async def Edit(
     bench: Workbench,
     file_path: str = "",
@@ -125,18 +129,31 @@ async def Edit(
     :edits: instead of old_string and new_string
     :patch: alone: a unified diff or *** Begin Patch of one file or more
     """
+    return await written(bench, _to_write(bench, file_path, old_string, new_string, replace_all, edits, patch))
+
+
+FileChanged = tuple[str, bytes | None, bytes, tuple[str, ...]]  # its path, what it held if it was there, holds, notes
+
+
+def _to_write(
+    bench: Workbench,
+    file_path: str,
+    old_string: str,
+    new_string: str,
+    replace_all: bool,
+    edits: tuple[Change, ...],
+    patch: str,
+) -> list[FileChanged]:
+    """What an edit makes of its files; ToolFailed if it cannot be applied to them."""
     single = bool(old_string or new_string)
     if sum((single, bool(edits), bool(patch))) != 1 or bool(file_path) == bool(patch):
         raise ToolFailed("give file_path with old_string and new_string, or file_path with edits, or patch alone")
     if patch:
-        return await written(bench, _of_patches(bench, parse(patch)))
+        return _of_patches(bench, parse(patch))
     changes = edits or (Change(old_string, new_string, replace_all),)
     before = _as_read(bench, file_path)
     made = _told(file_path, lambda: edited(_text(before), changes))
-    return await written(bench, [(file_path, before, _data(made.text), made.notes)])
-
-
-FileChanged = tuple[str, bytes | None, bytes, tuple[str, ...]]  # its path, what it held if it was there, holds, notes
+    return [(file_path, before, _data(made.text), made.notes)]
 
 
 def _of_patches(bench: Workbench, patches: Sequence[FilePatch]) -> list[FileChanged]:
@@ -364,7 +381,7 @@ async def fs_move(bench: Workbench, source: str, destination: str) -> ToolResult
 
 @tool(effects={Effect.READ}, touch=_reads_path, confined=True)
 async def fs_file_info(bench: Workbench, path: str) -> ToolResult:
-    """Tell a file's or folder's kind, size, access bits and time of change.
+    """Tell a file's or folder's kind, size, permissions and time of change.
 
     :path: the file or folder, relative to the project
     """

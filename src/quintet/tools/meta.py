@@ -10,9 +10,12 @@ from typing import Literal
 from quintet.domain.agents import workflow_progress as progress
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.ports.ports import Workbench
+from quintet.domain.ports.skills import SKILLS, SkillFinder
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.tool_spec import ToolResult
 from quintet.tools.declare import tool
+
+MOST_SKILLS = 5  # that one search names
 
 
 @tool(effects=set())
@@ -43,7 +46,7 @@ async def complete(bench: Workbench, final_answer: str, status: Literal["done", 
     """End the task with your final answer for the user.
 
     :final_answer: what you did and what shows it, or what you could not do
-    :status: done, or blocked if you could not go on
+    :status: done, or blocked if you could not continue
     """
     phase = swe_phases.finish(bench.turn.swe) if status == "done" else None
     return ToolResult("the task ends here", summary=status, ends=status, answer=final_answer, phase=phase)
@@ -51,7 +54,7 @@ async def complete(bench: Workbench, final_answer: str, status: Literal["done", 
 
 @tool(effects=set())
 async def think(bench: Workbench, content: str) -> ToolResult:
-    """Write down a thought. It changes nothing and costs nothing but its words.
+    """Write down a thought. It has no effect.
 
     :content: the thought
     """
@@ -65,7 +68,7 @@ async def message_user(
     """Tell the user something while you work, or ask and wait for the answer.
 
     :message: what to say
-    :block_on_user: wait for the user's answer; only where somebody is attached and the run is not autonomous
+    :block_on_user: wait for the user's answer; only in an interactive run that is not autonomous
     :attachments: paths of files the message is about
     """
     named = f"\n{', '.join(attachments)}" if attachments else ""
@@ -95,17 +98,27 @@ async def request_tools(
     if category:
         return ToolResult(bench.turn.menu.enter(category), summary=category, toolset=category)
     found = bench.turn.menu.find(tool_names)
+    skills = _skills(bench, tool_names)
     unknown = () if found[:1] and found[0] in tool_names else bench.turn.menu.unknown(tool_names)
     if unknown:
         near = f" Nearest: {', '.join(found[:5])}." if found else f"\n{bench.turn.menu.list()}"
         raise ToolFailed(f"there is no tool {', '.join(unknown)}.{near}")
+    if not found and skills:
+        return ToolResult(f"no tool matches {' '.join(tool_names)}.{skills}", summary="skills")
     if not found:
         raise ToolFailed(f"no tool matches {' '.join(tool_names)}.\n{bench.turn.menu.list()}")
     toolset = bench.turn.menu.home(found[0])
     others = f" Also: {', '.join(found[1:5])}." if found[1:] else ""
     return ToolResult(
-        f"{found[0]} matches.{others}\n{bench.turn.menu.enter(toolset)}", summary=toolset, toolset=toolset
+        f"{found[0]} matches.{others}{skills}\n{bench.turn.menu.enter(toolset)}", summary=toolset, toolset=toolset
     )
+
+
+def _skills(bench: Workbench, words: tuple[str, ...]) -> str:
+    """The skills that match, where there are any."""
+    finder: SkillFinder | None = bench.services.get(SKILLS)
+    names = finder.matching(words)[:MOST_SKILLS] if finder else ()
+    return f"\nSkills that match, for use_skill in toolset assist: {', '.join(names)}." if names else ""
 
 
 @tool(effects=set())

@@ -21,7 +21,7 @@ MOST_IMAGES = 8
 
 @tool(effects=set(), needs=("deep model",), asks=True)
 async def ask_smart_friend(bench: Workbench, question: str) -> ToolResult:
-    """Ask the strongest model there is one question. It sees nothing but the question: put all it needs into it.
+    """Ask the strongest model one question. It sees only the question: include everything it needs.
 
     :question: the question, with the code, errors and facts it takes to answer it
     """

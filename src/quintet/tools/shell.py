@@ -17,7 +17,8 @@ from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.ports.ports import Finished, Workbench
-from quintet.domain.turn.tool_spec import CallStatus, ToolResult, Touch
+from quintet.domain.turn.shown_output import exit_line
+from quintet.domain.turn.tool_spec import CallStatus, ShellSeen, ToolResult, Touch
 from quintet.tools.declare import tool
 
 TIMED_OUT = 124
@@ -48,7 +49,7 @@ async def bash(
     :bash_id: a name for the background shell
     :timeout: seconds before it is killed (exit 124)
     :description: what it is for, in a few words
-    :run_in_background: start it at a terminal of its own and go on; bash_output reads it
+    :run_in_background: start it in its own terminal and continue; bash_output reads it
     """
     try:  # a folder outside is one that the gate has asked about
         outside = exec_dir and inside(exec_dir, bench.root) is None
@@ -113,12 +114,13 @@ async def kill_shell(bench: Workbench, shell_id: str) -> ToolResult:
     :shell_id: the shell's name
     """
     code = await bench.shells.kill(shell_id)
-    return ToolResult(f"shell {shell_id} was ended (exit {code})", summary=f"exit {code}")
+    said = f"shell {shell_id} was ended (exit {code})"
+    return ToolResult(said, summary=f"exit {code}", shell=ShellSeen(shell_id, running=False))
 
 
 @tool(effects=set())
 async def wait(bench: Workbench, seconds: float) -> ToolResult:
-    """Wait, for something that takes its time.
+    """Wait for something that takes time.
 
     :seconds: 0 to 600
     """
@@ -141,16 +143,18 @@ def _shell_output(bench: Workbench, name: str, pattern: str, head: str = "") -> 
         shown_text = f"… {over} characters omitted; the full output is in {where} …\n{shown_text[over:]}"
     state = "still running" if code is None else f"exit {code}"
     said = [part for part in (head, shown_text, f"({state})") if part]
-    return ToolResult("\n".join(said), summary=f"{counted(len(lines), 'line')}, {state}")
+    summary = f"{counted(len(lines), 'line')}, {state}"
+    return ToolResult("\n".join(said), summary=summary, shell=ShellSeen(name, running=code is None))
 
 
 def shown(done: Finished, timeout: float) -> ToolResult:
     code = TIMED_OUT if done.timed_out else done.exit_code
     note = f"\n(killed after {timeout:g} s)" if done.timed_out else ""
     text = done.output.rstrip("\n")
-    content = f"{text}\nexit {code}{note}" if text else f"exit {code}{note}"
+    content = f"{text}\n{exit_line(code)}{note}" if text else f"{exit_line(code)}{note}"
     content += "".join(f"\n{told}" for told in done.notes)
-    return ToolResult(content, CallStatus.OK if code == 0 else CallStatus.ERROR, summary=f"exit {code}")
+    status = CallStatus.OK if code == 0 else CallStatus.ERROR
+    return ToolResult(content, status, summary=exit_line(code), shell=ShellSeen("", running=False, exit_code=code))
 
 
 @tool(effects=set())

@@ -37,7 +37,7 @@ export PYTHONPATH="$PWD/src:$PWD"
 
 @tool(effects=set())
 async def advance_phase(bench: Workbench, values: dict[str, Any]) -> ToolResult:
-    """Go on to the next SWE phase, with what the one you are in has found out.
+    """Continue with the next SWE phase, with the results of the current one.
 
     A status is all_passed or, say, 2_failed; all_passed needs a test run that exited 0 with nothing changed after it.
 

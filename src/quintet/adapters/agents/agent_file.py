@@ -114,10 +114,10 @@ def _from_page(files: PackageFiles, path: str, text: str) -> Read:
     document, body, loose = page_fields(text, _PAGE, ("name", "tools", "disallowedTools"))
     checked = CheckedFields(files.shown(path), document)
     if not document.value:
-        checked.note(("name",), "is missing: an agent's page starts with --- and the fields name and description")
+        checked.note(("name",), "is missing: an agent file starts with --- and the fields name and description")
         return None, checked.findings
     if loose:
-        problem = f"{loose.problem}; read line by line. A value with a colon in it needs quotes"
+        problem = f"{loose.problem}; it was read line by line instead. Put a value that contains a colon in quotes"
         checked.remarks.append(AgentProblem(checked.file, loose.line, "", problem, noted=True))
     checked.fields((), _PAGE)
     name, description = checked.text(("name",)), checked.text(("description",))

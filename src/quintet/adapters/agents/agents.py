@@ -82,7 +82,7 @@ class LocalAgents:
         raise RunFailed(
             RunErrorCode.UNKNOWN_WORKFLOW,
             f"there is no workflow {ref} in {agent.package}.{did_you_mean(ref, names)}",
-            hint=f"There are: {', '.join(names)}." if names else "It has none.",
+            hint=f"Available: {', '.join(names)}." if names else "It has none.",
         )
 
     def _classic(self, files: PackageFiles, path: str, agent: Agent) -> Workflow:
@@ -225,7 +225,7 @@ class LocalAgents:
         except OSError as error:
             raise RunFailed(
                 RunErrorCode.STATE_INIT_FAILED,
-                f"{self._places.runs}: the run's folder cannot be made ({error.strerror})",
+                f"{self._places.runs}: the run's folder cannot be created ({error.strerror})",
             ) from None
 
 

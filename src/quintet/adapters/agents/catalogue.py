@@ -95,7 +95,7 @@ def find_agent(name: str, places: Places) -> tuple[CatalogueEntry, list[AgentPro
         if not called:
             names = ", ".join(catalogue.agents)
             raise NotFound(
-                f"there is no agent {name}.{did_you_mean(name, catalogue.agents)}", hint=f"There are: {names}."
+                f"there is no agent {name}.{did_you_mean(name, catalogue.agents)}", hint=f"Available: {names}."
             )
         found = called[0]
     return found, catalogue.problems

@@ -67,7 +67,7 @@ def _described(files: PackageFiles, path: str) -> tuple[dict[str, Any], str]:
     except NotReadable as error:
         raise NotClassic(f"it is not read: {error.problem}") from None
     if not isinstance(value, dict) or not isinstance(value.get("instructions"), str):
-        raise NotClassic("it names no file of instructions")
+        raise NotClassic("it names no instructions file")
     return value, text
 
 

@@ -54,7 +54,7 @@ def read_below(root: str) -> list[FoundPackage]:
             pages = [name for name in sorted(names) if name.endswith(".md") and _is_page(files, name)]
             found += [read_single(files.root, name) for name in pages]
     if not found:
-        problem = "no agent here or below: no bmad.json, no *.agent.yaml, no page that opens with name and description"
+        problem = "no agent found: no bmad.json, no *.agent.yaml, no Markdown file with the fields name and description"
         found.append(FoundPackage(None, [AgentProblem(os.path.abspath(root), 1, "", problem)]))
     return found
 
@@ -102,7 +102,7 @@ def _from_folder(files: PackageFiles) -> FoundPackage:
         elif agent:
             agents[agent.id] = agent
     if not agents and not problems:
-        problems.append(AgentProblem(files.root, 1, "", "no agent here: neither bmad.json nor *.agent.yaml"))
+        problems.append(AgentProblem(files.root, 1, "", "no agent found: there is no bmad.json and no *.agent.yaml"))
     return _gathered(files, posixpath.basename(files.root), list(agents.values()), problems)
 
 

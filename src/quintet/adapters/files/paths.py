@@ -19,6 +19,8 @@ class Places(Struct, frozen=True):
     config: str  # the user's configuration folder
     opened: str = ""  # the folder that was named, if it is not the root
     passed_over: str = ""  # a folder above it whose `.git` is another user's
+    worktree_of: str = ""  # the project's root, where a task is done in a worktree of its own
+    pages_elsewhere: bool = False  # whether the pages of tasks lie on another machine: their rows say all
 
     @property
     def name(self) -> str:
@@ -27,6 +29,16 @@ class Places(Struct, frozen=True):
     def holds(self, path: str) -> bool:
         """Whether a path, or what it leads to, lies in the project."""
         return any(one.startswith(self.root.rstrip("/") + "/") for one in (path, os.path.realpath(path)))
+
+    @property
+    def tasks_root(self) -> str:
+        """Where the pages of tasks lie: in the project itself."""
+        return self.worktree_of or self.root
+
+    @property
+    def _own(self) -> str:
+        """State of this work tree alone."""
+        return os.path.join(self.state, "worktrees", os.path.basename(self.root)) if self.worktree_of else self.state
 
     def make_own(self) -> tuple[str, str]:
         """State and settings, which are made where they lie in the project, so that no command does: what is there is
@@ -106,7 +118,7 @@ class Places(Struct, frozen=True):
 
     @property
     def checkpoints(self) -> str:
-        return os.path.join(self.state, "checkpoints")
+        return os.path.join(self._own, "checkpoints")
 
     @property
     def plans(self) -> str:
@@ -119,8 +131,30 @@ class Places(Struct, frozen=True):
         return os.path.join(os.path.dirname(self.state), "unsettled")
 
     @property
+    def writes(self) -> str:
+        """In which folders of the project files are being written, of each process."""
+        return os.path.join(self._own, "writes")
+
+    @property
     def scratch(self) -> str:
-        return os.path.join(self.state, "scratch")
+        return os.path.join(self._own, "scratch")
+
+    def worktree(self, name: str) -> Places:
+        """The places of a worktree of this project: its files and snapshots are its own, all else is the project's."""
+        folder = os.path.join(worktree_folder(), os.path.basename(self.state), name)
+        return Places(
+            folder, self.state, self.config, worktree_of=self.tasks_root, pages_elsewhere=self.pages_elsewhere
+        )
+
+    @property
+    def helper_trees(self) -> str:
+        """Where the worktrees of helpers lie, apart from those of tasks."""
+        return os.path.join(worktree_folder(), f"{os.path.basename(self.state)}.helpers")
+
+    def helper_tree(self, name: str) -> Places:
+        """The places of a helper's worktree."""
+        folder = os.path.join(self.helper_trees, name)
+        return Places(folder, self.state, self.config, worktree_of=self.tasks_root)
 
 
 def locate(path: str = ".") -> Places:
@@ -160,6 +194,21 @@ def config_home() -> str:
 def state_folder() -> str:
     """Where the state of every project is kept."""
     return os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet")
+
+
+def worktree_folder() -> str:
+    """Where the worktrees of every project lie: beside the state, which no command sees."""
+    return os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet-worktrees")
+
+
+def clone_folder() -> str:
+    """Where workers keep clones of repositories that they were given by their addresses."""
+    return os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet-clones")
+
+
+def evals_folder() -> str:
+    """Where the workspaces of trials and the results of evals lie: beside the state, which no command sees."""
+    return os.path.join(_base("XDG_STATE_HOME", ".local/state"), "quintet-evals")
 
 
 def cache_folder() -> str:

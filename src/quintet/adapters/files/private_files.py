@@ -59,6 +59,18 @@ def locked(path: str) -> Iterator[None]:
         os.close(handle)
 
 
+@contextlib.contextmanager
+def alone(path: str) -> Iterator[bool]:
+    """Whether this process is the one that holds the lock file, as long as this lasts; nobody waits for it."""
+    with open(path, "a", opener=private) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+
+
 def write_json(path: str, content: Any) -> None:
     write_text(path, json.dumps(content, indent=1, sort_keys=True))
 

@@ -2,7 +2,7 @@
 
 `openat2` with RESOLVE_BENEATH lets the kernel hold the line, symlinks and races included; where the system call is
 missing, each component is opened without following links. Writes go to a temporary file that replaces the old one; one
-that a killed process left is removed by the next session that writes to that folder. A protected file that is there is
+that a killed process left is removed by the next session. A protected file that is there is
 written in place: a sandbox that runs has it covered, and the cover is on that very file.
 """
 
@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from itertools import count
 
+from quintet.adapters.files.write_record import WriteRecord
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.moved_folders import (
     FOREIGN,
@@ -53,10 +54,17 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ProjectFiles:
-    def __init__(self, root: str, protection: Protection = PROTECTION, looks: Looks | None = None) -> None:
+    def __init__(
+        self,
+        root: str,
+        protection: Protection = PROTECTION,
+        looks: Looks | None = None,
+        record: WriteRecord | None = None,
+    ) -> None:
         self.root = root
         self.protection = protection
         self._looks = looks
+        self._record = record
         self._numbers = count()
         self._swept: set[tuple[int, int]] = set()
 
@@ -127,10 +135,12 @@ class ProjectFiles:
                 return
             access = self._access_of(name, at)
             self._sweep(at)
+            if self._record:
+                self._record.note(folder or ".")
             try:
                 self._put(at, name, data, access)
             except OSError as error:  # of a file beside it, whose name says nothing to anybody
-                raise OSError(error.errno, error.strerror, path) from error
+                raise _named(error, path, folder) from error
 
     def _put(self, at: int, name: str, data: bytes, access: int) -> None:
         """Write beside it and take its place, so that there is always a whole file."""
@@ -162,6 +172,15 @@ class ProjectFiles:
             return
         self._swept.add(folder)
         sweep(at)
+
+    def sweep_left(self) -> None:
+        """Remove the temporary files of processes that were killed, in the folders that they wrote to."""
+        if self._record:
+            self._record.sweep(self._swept_folder)
+
+    def _swept_folder(self, folder: str) -> None:
+        with contextlib.suppress(OSError, ToolFailed), self._opened(folder, os.O_RDONLY | os.O_DIRECTORY) as at:
+            sweep(at)
 
     def entries(self, path: str) -> list[FolderEntry]:
         with self._opened(self.relative(path), os.O_RDONLY | os.O_DIRECTORY) as handle:
@@ -279,7 +298,10 @@ class ProjectFiles:
             with self._opened(parent or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
                 if not exists_at(part, at):
                     self._refuse_protected(at, part, made, making=True)
-                    os.mkdir(part, dir_fd=at)
+                    try:
+                        os.mkdir(part, dir_fd=at)
+                    except OSError as error:
+                        raise _named(error, made, parent) from error
         with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
             yield at
 
@@ -298,6 +320,13 @@ class ProjectFiles:
             yield handle
         finally:
             os.close(handle)
+
+
+def _named(error: OSError, path: str, folder: str) -> Exception:
+    """The error of a name in a folder, as it is told of the path that was asked for."""
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return ToolFailed(f"{path}: the folder {folder or '.'} cannot be written to ({error.strerror})")
+    return OSError(error.errno, error.strerror, path)
 
 
 def _written_in_place(at: int, name: str, data: bytes) -> bool:

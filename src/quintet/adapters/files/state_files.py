@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable
+from typing import IO
 
 import msgspec
 from msgspec import DecodeError
@@ -74,7 +75,7 @@ class RecordingFile:
 
     def __init__(self, path: str) -> None:
         private_folder(os.path.dirname(path))
-        _drop_torn_line(path)
+        drop_torn_line(path)
         self._file = open(path, "ab", buffering=BUFFER, opener=private)  # noqa: SIM115
         self.write, self.flush = self._file.write, self._file.flush
 
@@ -83,35 +84,54 @@ class RecordingFile:
             self._file.close()
 
 
-def _drop_torn_line(path: str) -> None:
+def drop_torn_line(path: str) -> None:
     """A line cut short by a crash is no line; what comes next must not be glued to it."""
-    try:
-        with open(path, "rb+") as file:
-            size = file.seek(0, os.SEEK_END)
-            at = size
-            while at:
-                start = max(0, at - BUFFER)
-                file.seek(start)
-                found = file.read(at - start).rfind(b"\n")
-                at = start if found < 0 else start + found + 1
-                if found >= 0:
-                    break
-            if at < size:
-                file.truncate(at)
-    except FileNotFoundError:
-        pass
+    with contextlib.suppress(FileNotFoundError), open(path, "rb+") as file:
+        whole = _whole_lines(file)
+        if whole < file.seek(0, os.SEEK_END):
+            file.truncate(whole)
+
+
+def is_torn(path: str) -> bool:
+    """Whether the last line of a recording was cut short."""
+    with contextlib.suppress(OSError), open(path, "rb") as file:
+        return _whole_lines(file) < file.seek(0, os.SEEK_END)
+    return False
+
+
+def _whole_lines(file: IO[bytes]) -> int:
+    """The bytes of a file up to the end of its last whole line."""
+    at = file.seek(0, os.SEEK_END)
+    while at:
+        start = max(0, at - BUFFER)
+        file.seek(start)
+        found = file.read(at - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        at = start
+    return 0
 
 
 def drop_old_recordings(runs: str, keep: int) -> None:
-    """Delete all recordings but the newest; what else a run left behind stays."""
-    found = []
+    """Delete the recordings of all sessions but the newest, helpers' with them; what else a run left behind stays."""
+    found: dict[str, list[tuple[float, str]]] = {}
     with contextlib.suppress(OSError), os.scandir(runs) as folders:
         for folder in folders:
             path = os.path.join(folder.path, RECORDING)
             with contextlib.suppress(OSError):
-                found.append((os.stat(path).st_mtime, path))
-    for _, path in sorted(found)[: max(0, len(found) - keep)]:
-        drop_recording(path)
+                written = os.stat(path).st_mtime
+                found.setdefault(folder.name.partition(".")[0], []).append((written, path))
+    for of_session in sorted(found.values(), key=max)[: max(0, len(found) - keep)]:
+        for _, path in of_session:
+            drop_recording(path)
+
+
+def drop_recordings_of(runs: str, session: str) -> None:
+    """Those of a session and of its helpers."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(runs):
+            if name == session or name.startswith(f"{session}."):
+                drop_recording(recording_path(runs, name))
 
 
 def drop_recording(path: str) -> None:
@@ -156,6 +176,18 @@ class InputHistory:
                     found.append(text)
         return found[-MOST_INPUTS:], clean
 
+    def unreadable(self) -> int:
+        """How many lines are none."""
+        return sum(not _is_text(line) for line in self._lines())
+
+    def drop_unreadable(self) -> int:
+        """Delete the lines that are none; returns how many."""
+        lines = self._lines()
+        whole = [line for line in lines if _is_text(line)]
+        if len(whole) < len(lines):
+            self._replace(line + b"\n" for line in whole)
+        return len(lines) - len(whole)
+
     def add(self, text: str) -> None:
         """Keep an input, if it can be kept: that somebody typed it is no reason to fail."""
         if len(text) > MOST_CHARACTERS:
@@ -168,9 +200,12 @@ class InputHistory:
                 file.write(encode(self._redacted(text)) + b"\n")
 
     def _rewrite(self, texts: list[str]) -> None:
+        self._replace(encode(text) + b"\n" for text in texts)
+
+    def _replace(self, lines: Iterable[bytes]) -> None:
         temporary = f"{self._path}.{os.getpid()}"
         with open(temporary, "wb", opener=private) as file:
-            file.writelines(encode(text) + b"\n" for text in texts)
+            file.writelines(lines)
         os.replace(temporary, self._path)
 
     def _lines(self) -> list[bytes]:
@@ -181,3 +216,10 @@ class InputHistory:
                 return file.read().splitlines()
         except OSError:
             return []
+
+
+def _is_text(line: bytes) -> bool:
+    with contextlib.suppress(DecodeError):
+        decode(line, type=str)
+        return True
+    return False

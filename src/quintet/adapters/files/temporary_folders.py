@@ -80,11 +80,20 @@ def _sweep(place: str) -> None:
     if place in _swept:
         return
     _swept.add(place)
-    for name in os.listdir(place):
-        path, number = os.path.join(place, name), name.split("-")[1:2]
+    for path in left_folders(place):
         with contextlib.suppress(OSError):
-            about = os.lstat(path)
-            old = time.time() - about.st_mtime > OLD_SECONDS
-            ours = _NAME.fullmatch(name) and stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid()
-            if old and ours and not os.path.exists(f"/proc/{''.join(number) or '-'}"):
+            if time.time() - os.lstat(path).st_mtime > OLD_SECONDS:
                 rmtree(path, ignore_errors=True)
+
+
+def left_folders(place: str) -> list[str]:
+    """Those in a folder that this user's processes left that are gone."""
+    found = []
+    with contextlib.suppress(OSError):
+        for name in sorted(os.listdir(place)):
+            path, number = os.path.join(place, name), name.split("-")[1:2]
+            about = os.lstat(path)
+            ours = _NAME.fullmatch(name) and stat.S_ISDIR(about.st_mode) and about.st_uid == os.getuid()
+            if ours and not os.path.exists(f"/proc/{''.join(number) or '-'}"):
+                found.append(path)
+    return found

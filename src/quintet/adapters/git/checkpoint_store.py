@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import stat
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TypeVar
@@ -17,6 +18,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.files.write_record import WriteRecord
 from quintet.adapters.git.cover import NotCovered, Standing, Surveyor, within
 from quintet.adapters.git.file_states import (
     LooseObjects,
@@ -52,18 +54,23 @@ MOST_ALONE, MOST_ALONE_BYTES = 50, 5_000_000  # files that are kept without a sn
 MOST_BESIDE, MOST_BESIDE_BYTES = 500, 20_000_000  # files that are kept beside one, because git ignores them
 MOST_NAMED, MOST_BELOW = 200, 2_000  # paths of a line that writes, and what is looked at below each of them
 LOST = "its content is no longer saved"
+INTERRUPTED = "not restored: the rewind was interrupted first"
 T = TypeVar("T")
 
 
 class ShadowCheckpoints:
-    def __init__(self, folder: str, root: str, protection: Protection = PROTECTION) -> None:
+    def __init__(
+        self, folder: str, root: str, protection: Protection = PROTECTION, record: WriteRecord | None = None
+    ) -> None:
         self._shadow = ShadowGit(folder, root, protection)
         self._protection = protection
+        self._record = record
         self._objects = LooseObjects(self._shadow.objects, self._shadow.project.algorithm)
         self._roots = Roots(folder)
         self._tidier = ShadowMaintenance(self._shadow, self._roots)
         self._root = root
         self._folder = folder
+        self._stop = threading.Event()  # set while nothing more is to be restored
         self._first = "", ""  # the newest point, and its first tree: its ignore rules hold for all of it
 
     @property
@@ -296,30 +303,49 @@ class ShadowCheckpoints:
 
     async def restore(self, wanted: Sequence[Restoration]) -> list[LeftAlone]:
         """Put files back; those that could not be, with the reason."""
+        stop = self._stop
+        left: list[LeftAlone] = []
+
+        def stopped(one: Restoration) -> bool:
+            over = stop.is_set()
+            if over:
+                left.append(LeftAlone(one.path, INTERRUPTED, interrupted=True))
+            return over
 
         def put() -> list[LeftAlone]:
-            left: list[LeftAlone] = []
             files = [one for one in wanted if not one.target and not names_folder(one.now)]
             folders = [one for one in reversed(wanted) if not one.target and names_folder(one.now)]
             rest = [one for one in wanted if one.target]
             for one in [*files, *folders]:
-                self._carefully(one, left, lambda one: take_away(self._root, one.path))
+                if not stopped(one):
+                    self._carefully(one, left, lambda one: take_away(self._root, one.path))
             for start in range(0, len(rest), AT_ONCE):
                 some = rest[start : start + AT_ONCE]
-                held = self._contents(one.target for one in some)
+                held = {} if stop.is_set() else self._contents(one.target for one in some)
                 for one in some:
-                    self._carefully(one, left, lambda one, held=held: self._put(one, held))  # type: ignore[misc]
+                    if not stopped(one):
+                        self._carefully(one, left, lambda one, held=held: self._put(one, held))  # type: ignore[misc]
+            not_made = {one.path for one in left}
             for one in reversed(rest):
-                if names_folder(one.target) and one.target != FOLDER:
+                if names_folder(one.target) and one.target != FOLDER and one.path not in not_made:
                     self._carefully(one, left, lambda one: give_access(self._root, one.path, one.target), made=True)
             return left
 
         return await _apart(put)
 
+    def stop_restoring(self, stop: bool = True) -> None:
+        """Somebody interrupts: until this is taken back, what is not restored yet is left as it is, and told so."""
+        if stop:
+            self._stop.set()
+        else:
+            self._stop.clear()
+
     def _put(self, one: Restoration, held: Mapping[str, bytes]) -> None:
         if not names_folder(one.target) and _name(one.target) not in held:
             raise ToolFailed(LOST)
         data = held.get(_name(one.target), b"")
+        if self._record:
+            self._record.note(os.path.dirname(one.path) or ".")
         put_back(self._root, one.path, one.target, one.now, data, exactly=one.exactly)
 
     def _carefully(
@@ -329,7 +355,7 @@ class ShadowCheckpoints:
         try:
             is_now = state_of(self._root, one.path, self._objects.name)
             if not same(is_now, one.target if made else one.now) and not (names_folder(is_now) and not one.now):
-                left.append(LeftAlone(one.path, "changed from outside a moment ago"))
+                left.append(LeftAlone(one.path, "was changed by another program a moment ago"))
             else:
                 act(one)
         except (OSError, QuintetError) as error:

@@ -137,7 +137,7 @@ class Surveyor:
             return
         fits = _pattern(first)
         if _ABOVE.match(first) and fits.fullmatch(".."):
-            raise NotCovered(path, "may name the folder above")
+            raise NotCovered(path, "may refer to the parent folder")
         for name, is_link, is_folder in self._listed(path, folder):
             own = f"{folder}/{name}" if folder else name
             if deep:

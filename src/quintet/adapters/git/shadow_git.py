@@ -158,7 +158,9 @@ class ShadowGit:
     def _tree(self, lock: int, since: str) -> tuple[str, list[str]]:
         changed: list[bytes] = []
         lacking: list[bytes] = []
-        for name in dict.fromkeys(self._differing(lock).split(b"\0")[:-1]):
+        for number, name in enumerate(dict.fromkeys(self._differing(lock).split(b"\0")[:-1])):
+            if number % FILES_A_LOOK == 0:
+                STOP.get().check()
             (lacking if name.endswith(b"/") or self._left_out(name) else changed).append(name)
         self._check_budget(changed)
         self._update(lock, changed)

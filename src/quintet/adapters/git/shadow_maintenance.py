@@ -12,7 +12,7 @@ import subprocess
 import time
 from collections.abc import Iterable
 
-from quintet.adapters.git.run_git import git_program
+from quintet.adapters.git.run_git import STOP, GitStop, GitStopped, git_program
 from quintet.adapters.git.shadow_git import ShadowGit
 
 MOST_PACKS = 20
@@ -60,18 +60,19 @@ class ShadowMaintenance:
     def __init__(self, shadow: ShadowGit, roots: Roots) -> None:
         self._shadow = shadow
         self._roots = roots
-        self._child: subprocess.Popen[bytes] | None = None
-        self._stopped = False
+        self._stop = GitStop()
 
     def stop(self) -> None:
-        self._stopped = True
-        if child := self._child:
-            child.kill()
+        self._stop.now()
 
     def run(self, keep: int) -> None:
         if not self._shadow.there:
             return
-        with contextlib.suppress(BlockingIOError), self._shadow.locked("tidy.lock", wait=False) as handle:
+        STOP.set(self._stop)  # of this thread's context: what looks at the files ends, too
+        with (
+            contextlib.suppress(BlockingIOError, GitStopped),
+            self._shadow.locked("tidy.lock", wait=False) as handle,
+        ):
             self._tidy(handle, keep)
 
     def _tidy(self, handle: int, keep: int) -> None:
@@ -138,21 +139,22 @@ class ShadowMaintenance:
         return found
 
     def _git(self, handle: int, *arguments: str, given: bytes) -> bytes | None:
-        """What git prints; None if it was stopped or failed, and then nothing is thrown away."""
-        if self._stopped:
-            return None
-        with subprocess.Popen(
-            (git_program(), *arguments),
-            cwd=self._shadow.root,
-            env=self._shadow.environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            pass_fds=(handle,),
-        ) as child:
-            self._child = child
+        """What git prints; None if it failed, and then nothing is thrown away. GitStopped if it was stopped."""
+        self._stop.check()
+        with (
+            subprocess.Popen(
+                (git_program(), *arguments),
+                cwd=self._shadow.root,
+                env=self._shadow.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(handle,),
+            ) as child,
+            self._stop.watch(child),
+        ):
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, child.pid, LOWEST_PRIORITY)
             said, _ = child.communicate(given)
-            self._child = None
-        return said if child.returncode == 0 and not self._stopped else None
+        self._stop.check()
+        return said if child.returncode == 0 else None

@@ -48,6 +48,11 @@ class HttpClient:
     ) -> contextlib.AbstractAsyncContextManager[Response]:
         return self._asked("POST", path, headers, body)
 
+    def put(
+        self, path: str, headers: Mapping[str, str], body: bytes
+    ) -> contextlib.AbstractAsyncContextManager[Response]:
+        return self._asked("PUT", path, headers, body)
+
     def get(self, path: str, headers: Mapping[str, str]) -> contextlib.AbstractAsyncContextManager[Response]:
         return self._asked("GET", path, headers, b"")
 

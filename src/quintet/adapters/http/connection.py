@@ -94,7 +94,7 @@ async def tunnel(proxy: SplitResult, address: HttpAddress) -> Streams:
         writer.write("\r\n".join([*head, "", ""]).encode())
         status = (await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n")[0]
         if not status.partition(b" ")[2].startswith(b"2"):
-            raise ConnectionError(f"the proxy answers {status[:100]!r}")
+            raise ConnectionError(f"the proxy answered {status[:100]!r}")
     except BaseException:
         writer.transport.abort()
         raise

@@ -43,6 +43,10 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 Served = Callable[[], Iterable[int]]  # ports of loopback
 
 
+class NoConnection(ToolFailed):
+    """The server was not reached, so that it cannot have done anything."""
+
+
 class Fetched(Struct, frozen=True):
     url: str  # where the answer came from
     status: int
@@ -184,10 +188,10 @@ async def reach(
                 return await reach_through(proxy, address, context)
             return await _reached(address, addresses, context), None
     except TimeoutError:
-        raise ToolFailed(f"{address.authority}: no connection in {CONNECT_SECONDS:g} s") from None
+        raise NoConnection(f"{address.authority}: no connection in {CONNECT_SECONDS:g} s") from None
     except (OSError, ValueError, EOFError) as error:
         why = getattr(error, "verify_message", "") or getattr(error, "strerror", "") or str(error)
-        raise ToolFailed(f"{address.authority}: no connection ({why})") from None
+        raise NoConnection(f"{address.authority}: no connection ({why})") from None
 
 
 async def _reached(address: HttpAddress, addresses: Sequence[str], context: ssl.SSLContext | None) -> Streams:

@@ -152,6 +152,7 @@ class _Reply(StreamedReply):
                 raise self.failures.of_event(error)
 
     def _count(self, message: dict[str, Any]) -> None:
+        self.served(message.get("model"), message.get("id"))
         self.finish = as_text(message.get("stop_reason")) or self.finish
         counts = {name: as_count(count) for name, count in as_dict(message.get("usage")).items()}
         self._counts |= {name: count for name, count in counts.items() if count}  # later ones count from the start

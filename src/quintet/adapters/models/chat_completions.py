@@ -94,6 +94,7 @@ class _Reply(StreamedReply):
         choice = as_dict(next(iter(as_list(chunk.get("choices"))), None))
         if error := chunk.get("error") or choice.get("error"):
             raise self.failures.of_event(error)
+        self.served(chunk.get("model"), chunk.get("id"))
         if usage := as_dict(chunk.get("usage")):
             details = as_dict(usage.get("prompt_tokens_details"))
             cached = details.get("cached_tokens", usage.get("prompt_cache_hit_tokens"))

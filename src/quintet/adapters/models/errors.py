@@ -84,7 +84,7 @@ class Failures:
         if _PAGE.match(body.decode("utf-8", "replace")):
             return self._of_page(status, text, body)
         answer = answer[0] if isinstance(answer, list) and answer else answer  # Google's, where nothing was streamed
-        said = self._words(words_in(answer))[:1000] or self._words(body.decode("utf-8", "replace"))[:200]
+        said = self.words(words_in(answer))[:1000] or self.words(body.decode("utf-8", "replace"))[:200]
         return self._of(status, text, said, as_dict(as_dict(answer).get("error")))
 
     def of_event(self, error: Any) -> errors.ModelError:
@@ -93,7 +93,7 @@ class Failures:
         code = fields.get("code")
         named = next((STATUS_OF[n] for n in (code, fields.get("type"), fields.get("status")) if n in STATUS_OF), 0)
         status = code if isinstance(code, int) and 400 <= code < 600 else named
-        said = self._words(words_in(error))[:1000]
+        said = self.words(words_in(error))[:1000]
         return self._of(status, "the model server reported an error", said, fields, streamed=True)
 
     def of_key(self, text: str) -> errors.ModelAuthFailed:
@@ -104,11 +104,16 @@ class Failures:
     def of_reply(self, text: str, sample: bytes = b"", *, again: bool) -> errors.ModelBadResponse:
         if _PAGE.match(sample.decode("utf-8", "replace")):
             return errors.ModelBadResponse(f"{text}: it is a web page{self._titled(sample)}", hint=self._proxy_hint())
-        begins = self._words(sample.decode("utf-8", "replace"))[:60]
+        begins = self.words(sample.decode("utf-8", "replace"))[:60]
         hint = "try again" if again else f"check {self.setting}.base_url and the server"
         error = errors.ModelBadResponse(f"{text}; it begins {begins!r}" if begins else text, hint=hint)
         error.retryable = again
         return error
+
+    def of_package(self, error: Exception) -> errors.ModelError:
+        """What a provider's own package raised before or beside any answer."""
+        said = self.words(str(error))[:300] or "no reason given"
+        return errors.ModelError(f"{type(error).__name__}: {said}", hint=f"check {self.setting} in your settings")
 
     def _of(
         self, status: int, text: str, said: str, fields: dict[str, Any], *, streamed: bool = False
@@ -157,7 +162,7 @@ class Failures:
 
     def _titled(self, body: bytes) -> str:
         title = _TITLE.search(body.decode("utf-8", "replace"))
-        return f" ({self._words(title[1])})" if title else ""
+        return f" ({self.words(title[1])})" if title else ""
 
     def _proxy_hint(self) -> str:
         return (
@@ -170,7 +175,7 @@ class Failures:
         error.retryable = not used_up
         return error
 
-    def _words(self, text: str) -> str:
+    def words(self, text: str) -> str:
         hidden = text.replace(self.key, "***") if len(self.key) > 3 else text
         from quintet.domain.base.redaction import Redaction  # for an error alone
 

@@ -115,6 +115,7 @@ class _Reply(StreamedReply):
     def take(self, chunk: dict[str, Any]) -> Iterator[Part]:
         if error := chunk.get("error"):
             raise self.failures.of_event(error)
+        self.served(chunk.get("modelVersion"), chunk.get("responseId"))
         if usage := as_dict(chunk.get("usageMetadata")):
             read = as_count(usage.get("promptTokenCount")) + as_count(usage.get("toolUsePromptTokenCount"))
             written = as_count(usage.get("candidatesTokenCount")) + as_count(usage.get("thoughtsTokenCount"))

@@ -16,7 +16,7 @@ from urllib.parse import urlencode, urlsplit
 import msgspec
 
 from quintet import __version__
-from quintet.adapters.files.loose_json import decoded, decoded_leniently
+from quintet.adapters.files.loose_json import as_text, decoded, decoded_leniently
 from quintet.adapters.http.client import HttpClient, Response
 from quintet.adapters.models.errors import Failures
 from quintet.adapters.models.keys import Key
@@ -41,6 +41,7 @@ from quintet.domain.turn.messages import (
 ERROR_BODY_SECONDS = 5.0
 LAST_CHUNK_SECONDS = 0.2  # after the terminal marker, for the end of the body, so that the connection can be kept
 MAX_EVENT_BYTES = 16_000_000  # no honest event is longer, and a server must not fill our memory
+MOST_NAME = 200  # characters of what a server calls a model or a reply
 SPARE = 64  # messages kept beyond those in use before the old ones are looked for
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 Made = TypeVar("Made")
@@ -172,6 +173,7 @@ class StreamedReply(ABC):
         self.finish = ""  # how the reply ended, in the server's word
         self.usage = Usage()
         self.cache_writes = 0
+        self._model = self._id = ""
         self._step = len(request.messages)
         self._taken = {call.id for message in request.messages for call in message.calls}
         self._events = ServerEvents()
@@ -214,6 +216,11 @@ class StreamedReply(ABC):
     def last(self) -> Iterator[Part]:
         """The calls and the end."""
 
+    def served(self, model: Any, id: Any) -> None:
+        """What the server calls the model that answers, and the reply; its first word counts."""
+        self._model = self._model or whole_characters(as_text(model))[:MOST_NAME]
+        self._id = self._id or whole_characters(as_text(id))[:MOST_NAME]
+
     def fresh_id(self, sent: str, position: int) -> str:
         """The id of a call, `sent` if no other call of the conversation has it."""
         identity = sent
@@ -251,7 +258,7 @@ class StreamedReply(ABC):
                         yield ThinkingPart(said)
                     if said := self._text.rest():
                         yield TextPart(said)
-                    yield part
+                    yield msgspec.structs.replace(part, model=self._model, id=self._id)
                 case _:
                     yield part
 

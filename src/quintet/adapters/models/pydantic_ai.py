@@ -2,12 +2,18 @@
 
 `model` is what pydantic-ai calls it ("google:gemini-…"). Without `api_key_env` its provider looks for a key in the
 variable it knows. A reply with thinking or signatures is kept as it came, for the provider that wants it back.
+
+Whatever these packages raise comes out as an error of the model's, and what they warn of is not printed: it is about
+their code and not about yours. A reply without the word that it is over was cut.
 """
 
 from __future__ import annotations
 
 import binascii
+import logging
+import warnings
 from collections.abc import AsyncIterator, Iterable, Iterator
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -18,7 +24,6 @@ from pydantic_ai.exceptions import (
     ModelConnectionError,
     ModelTimeoutError,
     UnexpectedModelBehavior,
-    UserError,
 )
 from pydantic_ai.models import ModelRequestParameters, infer_model
 from pydantic_ai.output import OutputObjectDefinition
@@ -27,6 +32,7 @@ from pydantic_ai.tools import ToolDefinition
 
 from quintet.adapters.files.loose_json import as_object, as_text, sendable
 from quintet.adapters.models.errors import Failures
+from quintet.adapters.models.http_model import MOST_NAME
 from quintet.adapters.models.keys import Key
 from quintet.domain.base import errors
 from quintet.domain.models.known import facts_of
@@ -35,7 +41,13 @@ from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role
 
+PACKAGES = ("pydantic_ai", "google_genai", "google", "mistralai", "cohere", "botocore", "boto3", "urllib3", "httpx")
 _FINISH = {"tool_call": Finish.TOOL_CALLS, "length": Finish.LENGTH, "content_filter": Finish.REFUSED}
+
+
+for _package in PACKAGES:
+    warnings.filterwarnings("ignore", module=rf"{_package}(\.|$)")
+    logging.getLogger(_package).addHandler(logging.NullHandler())  # else Python prints what nobody listens to
 
 
 class OtherProvider:
@@ -76,6 +88,10 @@ class OtherProvider:
             raise self._failed(error) from error
         except UnexpectedModelBehavior as error:
             raise self._failures.of_reply(str(error), again=True) from error
+        except Exception as error:  # of the provider's own packages, which have many: no key, no region, a bad schema
+            raise self._failures.of_package(error) from error
+        if response.finish_reason is None and not (response.provider_details or {}).get("finish_reason"):
+            raise self._failures.of_reply("the model's reply is incomplete", again=True)
         kept = theirs.ModelMessagesTypeAdapter.dump_json([response]).decode()
         for part in _last(response, messages.Original(self._origin, kept)):
             yield part
@@ -85,17 +101,25 @@ class OtherProvider:
         return f"pydantic-ai:{self.name}"
 
     def _found(self, key: str) -> Any:
-        given = {"api_key": key, "base_url": self._settings.base_url}
+        given: dict[str, Any] = {"api_key": key, "base_url": self._settings.base_url}
         given = {name: value for name, value in given.items() if value}
         try:
-            return infer_model(self.name, lambda name: infer_provider_class(name)(**given))
-        except (UserError, ImportError, TypeError, ValueError) as error:  # pydantic-ai says which name or key is wrong
+            return infer_model(self.name, lambda name: self._provider(name, given))
+        except Exception as error:  # pydantic-ai and the provider's package say which name, key or region is wrong
             raise errors.SettingsError(f"{self._setting}: {error}", hint="correct it in your settings") from error
 
+    def _provider(self, name: str, given: dict[str, Any]) -> Any:
+        if name == "bedrock" and self._settings.timeout:  # its client takes the limit, and not a request
+            given = {**given, "aws_read_timeout": self._settings.timeout}
+        if name == "cohere" and "base_url" in given:
+            given = {"cohere_client": import_module("cohere").AsyncClientV2(**given)}
+        return infer_provider_class(name)(**given)
+
     def _options(self, request: Request) -> Any:
+        by_client = self.name.startswith("bedrock:")
         wanted = {
             **request.options,
-            "timeout": self._settings.timeout or None,
+            "timeout": None if by_client else self._settings.timeout or None,
             "max_retries": 0,  # trying again is the engine's, who says so and counts
             "max_tokens": self._settings.max_tokens or None,
             "temperature": self._settings.temperature,
@@ -112,7 +136,10 @@ class OtherProvider:
             return errors.ModelTimeout(str(error), hint=f"try again, or raise {self._setting}.timeout")
         if isinstance(error, ModelConnectionError):
             return errors.ModelUnreachable(str(error), hint="check the network and the proxy variables")
-        failure = self._failures.of_status(getattr(error, "status_code", 0), error.body, str(error).encode())
+        status = getattr(error, "status_code", 0)
+        if not status:  # the package could not read what came
+            return self._failures.of_reply(self._failures.words(str(error))[:300], again=True)
+        failure = self._failures.of_status(status, error.body, str(error).encode())
         failure.retry_after = error.retry_after
         return failure
 
@@ -183,4 +210,5 @@ def _last(response: Any, original: messages.Original) -> Iterator[Part]:
             yield messages.OriginalPart(original)
     usage = response.usage
     counted = messages.Usage(usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
-    yield messages.EndPart(finish, counted, getattr(usage, "cache_write_tokens", 0))
+    named = (response.model_name or "")[:MOST_NAME], (response.provider_response_id or "")[:MOST_NAME]
+    yield messages.EndPart(finish, counted, getattr(usage, "cache_write_tokens", 0), *named)

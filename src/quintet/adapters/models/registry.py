@@ -17,10 +17,10 @@ from quintet.adapters.models.discovery import cli_line, connect_line, found_here
 from quintet.adapters.models.keys import Key
 from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
 from quintet.domain.base.redaction import Redactor
-from quintet.domain.base.retry import model_wait
+from quintet.domain.base.retry import LONGEST_RETRY, model_wait
 from quintet.domain.models.known import resolved_model
 from quintet.domain.models.presets import direct_model
-from quintet.domain.ports.ports import Model
+from quintet.domain.ports.ports import Model, is_staged
 from quintet.domain.settings.settings import REPLAYED, ModelSettings, Settings
 from quintet.domain.turn.messages import (
     CallBegunPart,
@@ -45,8 +45,7 @@ WIRES = {
     "gemini": "models.gemini:GenerateContent",
     "pydantic-ai": "models.pydantic_ai:OtherProvider",
 }
-INSTALL = "pip install 'quintet[providers]'"
-LONGEST_RETRY = 30.0
+INSTALL = "quintet install providers"
 PIECE = 200  # characters of an answer between two words about it
 NO_MODEL = (
     "no language model is configured for {route}: `quintet models` shows what you can use, and "
@@ -73,7 +72,9 @@ class Models:
 
     def _make(self, name: str) -> Model:
         if name == "builtin":
-            return _made("offline_rules.model:OfflineRules", found_here, connect_line, cli_line)
+            return _made(
+                "offline_rules.model:OfflineRules", found_here, connect_line, cli_line, tuple(self._settings.models)
+            )
         if name.startswith(REPLAYED):
             return _made("models.replayed:ReplayedModel", name.removeprefix(REPLAYED))
         configured = self._settings.models.get(name) or direct_settings(name)
@@ -126,7 +127,7 @@ class RoutedModels:
 
     def ready(self, route: Route) -> bool:
         try:
-            return bool(getattr(self._get(self._settings.routing.model(route)), "staged", True))
+            return is_staged(self._get(self._settings.routing.model(route)))
         except SettingsError:
             return False
 
@@ -143,7 +144,7 @@ class RoutedModels:
             model = self._get(name)
         except SettingsError as error:
             raise ToolFailed(error.message, hint=error.hint) from None
-        if not getattr(model, "staged", True):
+        if not is_staged(model):
             raise ToolFailed(NO_MODEL.format(route=route))
         told = (Message(Role.SYSTEM, self._page(f"advice/{purpose}.md")), _asked(question, images))
         request = Request(model.name, told)
@@ -156,8 +157,9 @@ class RoutedModels:
                 wait = model_wait(error, attempt, limits.retries, seconds=limits.retry_seconds, waited=waited)
                 if wait is None:
                     raise ToolFailed(f"{name} did not answer: {error.message}", hint=error.hint) from error
-                tell(f"{error.message}; retrying in {min(wait, LONGEST_RETRY):.0f} s")
-                await asyncio.sleep(min(wait, LONGEST_RETRY))
+                wait = min(wait, LONGEST_RETRY)
+                tell(f"{error.message}; retrying in {wait:.0f} s")
+                await asyncio.sleep(wait)
                 attempt, waited = attempt + 1, waited + wait
 
 

@@ -141,6 +141,7 @@ class _Reply(StreamedReply):
         if error := response.get("error"):
             raise self.failures.of_event(error)
         self.begun = True
+        self.served(response.get("model"), response.get("id"))
         for place, item in enumerate(map(as_dict, as_list(response.get("output")))):
             if place not in self._items:
                 yield from self._whole(place, item)

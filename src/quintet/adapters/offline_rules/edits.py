@@ -7,8 +7,16 @@ from difflib import SequenceMatcher
 
 from msgspec import Struct
 
-from quintet.adapters.offline_rules.program_steps import FEW, PlannedCall, Step, Steps, ask
-from quintet.adapters.offline_rules.project_checks import TestRun, command_if_unasked, no_worse, run_command
+from quintet.adapters.offline_rules.intents import RunTests
+from quintet.adapters.offline_rules.program_steps import PlannedCall, SayStep, Step, Steps
+from quintet.adapters.offline_rules.project_checks import (
+    TestRun,
+    command_if_unasked,
+    command_of,
+    no_worse,
+    run_command,
+    tests_said,
+)
 
 NEAR = 3  # changed lines with at most so many between them are one edit
 PROSE = (".md", ".rst", ".txt", ".adoc")
@@ -26,6 +34,7 @@ class EditProof(Struct, frozen=True):
     checked: str = ""
     not_verified: str = ""
     refuted: str = ""
+    tests: SayStep | None = None  # their report, where the request wants them run after the change
 
 
 def evidence(checked: Sequence[str], proof: EditProof) -> str:
@@ -107,14 +116,8 @@ def take_back(made: Sequence[FileEdits]) -> Steps[str]:
 
 
 def _carry_out(calls: Sequence[PlannedCall]) -> Steps[list[str]]:
-    if len(calls) > FEW:
-        return (yield Step(tuple(calls)))
-    results: list[str] = []
-    for call in calls:
-        results.append((yield from ask(call.tool, call.arguments)))
-        if not _went_well(call, results[-1]):
-            break
-    return results
+    """All in one step, so that whoever is asked about them is asked once, about the whole change."""
+    return (yield Step(tuple(calls))) if calls else []
 
 
 def _went_well(call: PlannedCall, result: str) -> bool:
@@ -123,19 +126,23 @@ def _went_well(call: PlannedCall, result: str) -> bool:
     return result.startswith("--- ")
 
 
-def prove(made: Sequence[FileEdits], old: str, new: str, *, tests_follow: bool) -> Steps[EditProof]:
-    """Run the project's tests, if they run without approval. Where they fail they are run again without the
-    change: a change that breaks nothing stays."""
-    if tests_follow or all(change.path.endswith(PROSE) for change in made):
+def prove(made: Sequence[FileEdits], old: str, new: str, wanted: RunTests | None = None) -> Steps[EditProof]:
+    """Run the project's tests, if they run without approval or the request wants them. Where they fail they are run
+    again without the change: a change that breaks nothing stays."""
+    if all(change.path.endswith(PROSE) for change in made):
         return EditProof()
-    command = yield from command_if_unasked()
+    command = yield from (command_of(wanted) if wanted else command_if_unasked())
     if command is None:
         return EditProof(not_verified="by tests: running them needs approval here")
     if not command:
-        return EditProof(not_verified="by tests: found none")
+        return EditProof() if wanted else EditProof(not_verified="by tests: found none")
     after = yield from run_command(command)
+    if wanted and (after.passed or not after.ran or not after.began):
+        return EditProof(tests=tests_said(after))
     if not after.ran:
         return EditProof(not_verified=f"by tests: {after.output}")
+    if not after.began:
+        return EditProof(not_verified=f"by tests: {command} cannot run here ({after.last_word})")
     if after.passed:
         return EditProof(f"tests pass: {command} ({after.last_word})")
     back = yield from take_back(made)
@@ -146,7 +153,8 @@ def prove(made: Sequence[FileEdits], old: str, new: str, *, tests_follow: bool) 
     _, problem = yield from make(made)
     if problem:
         return EditProof(refuted=f"It could not be repeated: {problem}")
-    return EditProof(f"tests fail as they did before: {command} ({after.last_word})")
+    same = f"tests fail as they did before: {command} ({after.last_word})"
+    return EditProof(same, tests=tests_said(after) if wanted else None)
 
 
 def _renamed(run: TestRun, old: str, new: str) -> TestRun:

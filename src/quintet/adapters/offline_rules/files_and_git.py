@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from quintet.adapters.offline_rules.edits import FileEdits, evidence, make, prove
-from quintet.adapters.offline_rules.intents import AddFile, DeleteFile, GitCommit, GitDiff, MoveFile
+from quintet.adapters.offline_rules.intents import AddFile, DeleteFile, GitCommit, GitDiff, MoveFile, RunTests
 from quintet.adapters.offline_rules.program_steps import (
     PlannedCall,
     Program,
@@ -48,7 +48,7 @@ def add_file(intent: AddFile) -> Program:
     return SayStep(f"Added {intent.path}\nchecked  read back: {'as requested' if content else 'empty'}")
 
 
-def move_file(intent: MoveFile, tests_follow: bool) -> Program:
+def move_file(intent: MoveFile, tests_follow: RunTests | None) -> Program:
     here, there = yield from read_all([intent.path, intent.to])
     if here.missing:
         return SayStep(f"Nothing moved: there is no {intent.path}", done=False, already=not there.problem)
@@ -65,10 +65,11 @@ def move_file(intent: MoveFile, tests_follow: bool) -> Program:
     gone, again = yield from read_all([intent.path, intent.to])
     if not gone.missing or again.text != here.text:
         return SayStep(f"{intent.to} is not the same as {intent.path} was. Check both.", done=False)
-    proof = yield from prove(made, intent.path, intent.to, tests_follow=tests_follow)
+    proof = yield from prove(made, intent.path, intent.to, tests_follow)
     if proof.refuted:
-        return SayStep(f"Not moved: {intent.path} to {intent.to}. {proof.refuted}", done=False)
-    return SayStep(f"Moved {intent.path} to {intent.to}{importers}{evidence(['the content is the same'], proof)}")
+        return SayStep(f"Not moved: {intent.path} to {intent.to}. {proof.refuted}", done=False, failed=True)
+    checked = evidence(["the content is the same"], proof)
+    return SayStep(f"Moved {intent.path} to {intent.to}{importers}{checked}", tests=proof.tests)
 
 
 def delete_file(intent: DeleteFile) -> Program:

@@ -89,9 +89,12 @@ Intent = (
 )
 
 CAN_DO: tuple[tuple[str, str], ...] = (
-    ("rename load_config to read_config", "rename a Python function, class, method or variable"),
+    ("rename load_config to read_config", "rename a Python function, class, method or module variable"),
     ('replace "old text" with "new text" in src/*.py', "replace text in chosen files"),
-    ("find load_config, find the definition of load_config", "find text, definitions, usages"),
+    (
+        "find load_config, find the definition of load_config",
+        'find text (a plain word as "errors"), definitions, usages',
+    ),
     ("summarise the project", "describe the project: languages, size, tests, commits"),
     ("run the tests", "run the project's tests"),
     ("lint the code, format the code", "lint and format with the project's own tools"),

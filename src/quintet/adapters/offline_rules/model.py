@@ -7,7 +7,7 @@ its program again over the calls and results so far, which makes it stateless an
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +18,7 @@ from quintet.adapters.offline_rules.phrasing import parse
 from quintet.adapters.offline_rules.program_steps import PlannedCall, SayStep, Step
 from quintet.adapters.offline_rules.programs import needs, plan, program
 from quintet.domain.base.wording import SMALL_WORDS
+from quintet.domain.journal.reasons import NOT_RUN, was_begun
 from quintet.domain.permission.effects import Effect
 from quintet.domain.turn.messages import CallPart, EndPart, Finish, Message, Part, Request, Role, TextPart, ToolCall
 from quintet.domain.turn.tool_menu import toolsets_of
@@ -45,7 +46,10 @@ class OfflineRules:
         found_here: Callable[[], list[str]],
         connect_line: Callable[[], str] = lambda: "quintet models add",
         cli_line: Callable[[], str] = lambda: "",
+        models: Collection[str] = (),
     ) -> None:
+        """`models`: the user's, who has chosen the rules all the same."""
+        self._models = models
         self._found_here = found_here
         self._connect_line = connect_line  # what to type to have a model
         self._cli_line = cli_line  # what to type to have an AI CLI do the work; empty where there is none
@@ -54,7 +58,7 @@ class OfflineRules:
         answer = self._answer(request)
         if isinstance(answer, SayStep):
             yield TextPart(answer.text)
-            yield EndPart(Finish.STOP if answer.done else Finish.REFUSED)
+            yield EndPart(Finish.STOP if answer.done else Finish.FAILED if answer.failed else Finish.REFUSED)
             return
         for number, call in enumerate(answer, 1):
             arguments = msgspec.json.encode(call.arguments).decode()
@@ -76,6 +80,8 @@ class OfflineRules:
             return SayStep(self._cannot(said), done=False)
         offered = {tool.name for tool in request.tools}
         work = [done for done in past if done.tool != MENU]
+        if past and past[-1].tool == MENU and past[-1].result.startswith(NOT_RUN):
+            return SayStep(f"Nothing was done: the call to {MENU} was {past[-1].result}", done=False)
         entered = as_dict(decoded(past[-1].arguments)).get("mode", "") if past and past[-1].tool == MENU else ""
         if not work and MENU in offered and not entered and not {"Read", "grep"} <= offered:
             return _enter(HOME)
@@ -95,15 +101,18 @@ class OfflineRules:
         near = {example: len(words & _words(f"{example} {about}")) for example, about in CAN_DO}
         ordered = sorted(CAN_DO, key=lambda row: -near[row[0]])
         close = sum(count > 0 for count in near.values())
-        lines = ["No model is configured, and the offline rules do not understand this request. Nothing was run."]
+        rules = "The" if self._models else "No model is configured, and the"
+        lines = [f"{rules} offline rules do not understand this request. Nothing was run."]
         for place, (example, about) in enumerate(ordered):
             if place in (0, close):
                 lines.append("Similar requests:" if place < close else "They can:" if not close else "They can also:")
             lines += [f"  {example}", f"    {about}"]  # below each other: two columns are wider than many terminals
-        found = self._found_here()
-        if found:
+        if self._models:
+            lines.append(f"To ask a model: /model NAME, or --model NAME; you have {', '.join(self._models)}.")
+        elif found := self._found_here():
             lines.append(f"Found on this machine: {', '.join(found)}.")
-        lines.append(f"To connect a model: {self._connect_line()}")
+        if not self._models:
+            lines.append(f"To connect a model: {self._connect_line()}")
         if line := self._cli_line():
             lines.append(f"To let an AI CLI do it: {line} (in a session: /planner and /executor)")
         return "\n".join(lines)
@@ -135,13 +144,18 @@ def _words(text: str) -> set[str]:
 
 
 def _this_turn(messages: tuple[Message, ...]) -> tuple[str, list[Done]]:
-    """The request of the current turn, and its calls so far with their results."""
+    """The request of the current turn, and its calls so far with their results.
+
+    A call that still waited when the turn was interrupted is made again, and asked about again, when it goes on.
+    """
     for place in range(len(messages) - 1, -1, -1):
         if messages[place].role is Role.USER:
             later = messages[place + 1 :]
             calls = {call.id: call for message in later for call in message.calls}
             answered = [(calls[m.call_id], m.text) for m in later if m.role is Role.TOOL and m.call_id in calls]
-            return messages[place].text, [Done(call.name, call.arguments, text) for call, text in answered]
+            return messages[place].text, [
+                Done(call.name, call.arguments, text) for call, text in answered if was_begun(text)
+            ]
     return "", []
 
 
@@ -151,7 +165,11 @@ def _advance(
     """Run the programs over what was done so far: the next calls, or all that is to be said."""
     waiting = list(reversed(past))
     texts: list[str] = []
+    tested = False
     for place, intent in enumerate(intents):
+        if tested:
+            tested = False
+            continue
         steps = program(intent, tests_follow=_tests_next(intents, place))
         try:
             step = next(steps)
@@ -170,13 +188,18 @@ def _advance(
         except StopIteration as end:
             said: SayStep = end.value
             texts.append(said.text)
+            if said.tests:
+                tested = True
+                said = said.tests
+                texts.append(said.text)
             if not (said.done or (again and said.already)):
-                return SayStep("\n\n".join(texts), done=False)
+                return SayStep("\n\n".join(texts), done=False, failed=said.failed)
     return SayStep("\n\n".join(texts))
 
 
-def _tests_next(intents: list[Intent], place: int) -> bool:
-    return isinstance(next(iter(intents[place + 1 :]), None), RunTests)
+def _tests_next(intents: list[Intent], place: int) -> RunTests | None:
+    after = next(iter(intents[place + 1 :]), None)
+    return after if isinstance(after, RunTests) else None
 
 
 def _taken(step: Step, waiting: list[Done], unasked: frozenset[Effect]) -> bool:

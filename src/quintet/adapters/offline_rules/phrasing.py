@@ -157,7 +157,7 @@ _EVERYWHERE = regex(
 )
 # Plain English that is never the name of a thing in code, whatever stands around it.
 _NOT_A_NAME = _words(
-    "a an the it its this that these those them they everything anything something nothing all any some one what "
+    "a an the it its this that these those them they everything anything something nothing all any some what "
     "which who why how when where here there me my you your us our out up down and or not no yes bug bugs error "
     "errors problem problems issue issues mistake mistakes typo typos vulnerability vulnerabilities duplicate "
     "duplicates variable variables function functions class classes method methods file files folder folders "
@@ -225,7 +225,8 @@ def _renamed(old: str, new: str, kind: str, owner: str, where: str) -> Intent | 
     names = (old, new, *([owner] if owner else []))
     if not all(name.isidentifier() and not keyword.iskeyword(name) for name in names) or old == new:
         return None
-    if {old.lower(), new.lower()} & _NOT_A_NAME:
+    words = {old.lower()} if new == "snake_case" and old.islower() else {old.lower(), new.lower()}
+    if words & _NOT_A_NAME:  # what is in snake case already can only be given that name
         return None
     return Rename(old, new, kind, owner, where)
 

@@ -42,6 +42,8 @@ class SayStep(Struct, frozen=True):
     text: str
     done: bool = True
     already: bool = False  # not done because it is so; as good as done where it was tried before
+    failed: bool = False  # not done, though it was tried: what is missing is work, not a person's word
+    tests: SayStep | None = None  # of a change: what the tests said that the request wants run after it
 
 
 Result = TypeVar("Result")

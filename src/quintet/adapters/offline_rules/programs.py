@@ -83,7 +83,7 @@ MOST_LANGUAGES = 6
 MOST_ENTRIES = 8
 
 
-def program(intent: Intent, *, tests_follow: bool = False) -> Program:
+def program(intent: Intent, *, tests_follow: RunTests | None = None) -> Program:
     """The program of an intent; with `tests_follow` the request runs the tests itself right after."""
     match intent:
         case Rename():
@@ -189,7 +189,7 @@ def _task(id: str, piece: Piece, intents: list[Intent], before: str) -> TaskText
     )
 
 
-def replace(intent: Replace, tests_follow: bool) -> Program:
+def replace(intent: Replace, tests_follow: RunTests | None) -> Program:
     pattern = re.escape(intent.old)
     files: list[str] = []
     note = ""
@@ -228,14 +228,15 @@ def replace(intent: Replace, tests_follow: bool) -> Program:
     checked += ["Python files still parse"] if whole and any(path.endswith(".py") for path in done) else []
     proof = EditProof(not_verified="by tests: a line is too long to read completely")
     if whole:
-        proof = yield from prove(made, intent.old, intent.new, tests_follow=tests_follow)
+        proof = yield from prove(made, intent.old, intent.new, tests_follow)
     if proof.refuted:
-        return SayStep(f"Not replaced: “{intent.old}” with “{intent.new}”. {proof.refuted}", done=False)
+        return SayStep(f"Not replaced: “{intent.old}” with “{intent.new}”. {proof.refuted}", done=False, failed=True)
     places = sum(counts.values())
     rows = "\n".join(f"  {path}  {counts[path]}" for path in done)
     return SayStep(
         f"Replaced “{intent.old}” with “{intent.new}”: {counted(places, 'place')} in "
-        f"{counted(len(done), 'file')}\n{rows}{_aside(note)}{evidence(checked, proof)}"
+        f"{counted(len(done), 'file')}\n{rows}{_aside(note)}{evidence(checked, proof)}",
+        tests=proof.tests,
     )
 
 

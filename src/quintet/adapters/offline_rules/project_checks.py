@@ -9,7 +9,7 @@ import re
 
 from msgspec import Struct
 
-from quintet.adapters.offline_rules.intents import LintOrFormat
+from quintet.adapters.offline_rules.intents import LintOrFormat, RunTests
 from quintet.adapters.offline_rules.program_steps import (
     Program,
     SayStep,
@@ -40,6 +40,7 @@ LINT_MARKS = (
 SECTIONS = r"^\[(?:tool[.:])?(?:ruff|black|isort|flake8|pylint)\b"
 LINT_SECONDS = 300
 _NOT_THERE = "exit 127"
+_NO_RUNNER = regex(r"^\S*python[\w.]*: No module named \S+$", re.M)
 _MARKED = (
     ("ruff", r"\.?ruff\.toml"),
     ("flake8", r"\.flake8"),
@@ -59,6 +60,11 @@ class TestRun(Struct, frozen=True):
     @property
     def ran(self) -> bool:
         return not refused(self.output)
+
+    @property
+    def began(self) -> bool:
+        """Whether the program that runs the tests is there."""
+        return not (_NO_RUNNER.search(self.output) or self.output.rstrip().endswith(_NOT_THERE))
 
     @property
     def passed(self) -> bool:
@@ -96,17 +102,27 @@ def run_tests(runner: str = "") -> Program:
         return SayStep(f"No tests run: found {NONE_FOUND}.", done=False)
     if runner and runner not in command:
         return SayStep(f"No tests run: this project's tests run with {command}, not with {runner}.", done=False)
-    run = yield from run_command(command)
+    return tests_said((yield from run_command(command)))
+
+
+def tests_said(run: TestRun) -> SayStep:
     if not run.ran:
         return SayStep(f"Tests not run. {run.output}", done=False)
     told = "\n".join(f"  {line}" for line in run.gist)
-    return SayStep(f"Tests {'passed' if run.passed else 'FAILED'}: {command}\n{told}", run.passed)
+    text = f"Tests {'passed' if run.passed else 'FAILED'}: {run.command}\n{told}"
+    return SayStep(text, run.passed, failed=not run.passed)
 
 
 def command_if_unasked() -> Steps[str | None]:
     """The command that runs the tests, "" if there is none; None where running it would ask."""
     marks = yield from ask_if_unasked(Effect.BUILD, "glob", {"pattern": TEST_MARKS})
     return None if marks is None else (yield from _command(marks))
+
+
+def command_of(wanted: RunTests) -> Steps[str]:
+    """The command that runs the tests, "" if there is none that the request can mean."""
+    command = yield from _command((yield from ask("glob", {"pattern": TEST_MARKS})))
+    return command if wanted.runner in command else ""
 
 
 def run_command(command: str) -> Steps[TestRun]:
@@ -192,7 +208,7 @@ def tidy(intent: LintOrFormat) -> Program:
             said = yield from (_format(tool) if job == "format" else _lint(tool))
             texts.append(said.text)
             if not said.done:
-                return SayStep("\n".join(texts), done=False)
+                return SayStep("\n".join(texts), done=False, failed=said.failed)
     return SayStep("\n".join(texts))
 
 
@@ -201,7 +217,7 @@ def _lint(tool: Tool) -> Program:
     if problem := _not_run(tool, output):
         return SayStep(problem, done=False)
     clean = output.rstrip().endswith("exit 0")
-    return SayStep(f"{'Clean' if clean else 'NOT clean'}: {tool.lint}\n{_gist(output)}", clean)
+    return SayStep(f"{'Clean' if clean else 'NOT clean'}: {tool.lint}\n{_gist(output)}", clean, failed=not clean)
 
 
 def _format(tool: Tool) -> Program:
@@ -209,12 +225,13 @@ def _format(tool: Tool) -> Program:
     if problem := _not_run(tool, output):
         return SayStep(problem, done=False)
     if not output.rstrip().endswith("exit 0"):
-        return SayStep(f"Formatting FAILED: {tool.format}\n{_gist(output)}", done=False)
+        return SayStep(f"Formatting FAILED: {tool.format}\n{_gist(output)}", done=False, failed=True)
     checked = ""
     if tool.check:
         check = yield from _run(tool.check)
         if check.strip() != "exit 0" and not (check.endswith("exit 0") and tool.name != "go"):
-            return SayStep(f"Formatted by {tool.format}, but {tool.check} still reports:\n{_gist(check)}", done=False)
+            told = f"Formatted by {tool.format}, but {tool.check} still reports:\n{_gist(check)}"
+            return SayStep(told, done=False, failed=True)
         checked = f"\nchecked  {tool.check}: nothing left to format"
     return SayStep(f"Formatted: {tool.format}\n{_gist(output)}{checked}")
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from quintet.adapters.offline_rules.edits import evidence, line_change, make, prove, take_back
-from quintet.adapters.offline_rules.intents import Rename
+from quintet.adapters.offline_rules.intents import Rename, RunTests
 from quintet.adapters.offline_rules.program_steps import (
     Program,
     SayStep,
@@ -43,7 +43,7 @@ MOST_MENTIONS = 20
 HOW_TO_SAY = "Say which one: rename function X to Y, rename Owner.X to Y, or rename X in FILE to Y."
 
 
-def rename(intent: Rename, tests_follow: bool) -> Program:
+def rename(intent: Rename, tests_follow: RunTests | None) -> Program:
     word = rf"\b{intent.old}\b"
     found = yield from ask("grep", {"pattern": word, "glob": "*.py"})
     if refused(found):
@@ -71,16 +71,17 @@ def rename(intent: Rename, tests_follow: bool) -> Program:
     if problem:
         back = (yield from take_back(made)) if made else "No file was changed."
         return SayStep(f"Nothing renamed. {problem}\n{back}", done=False)
-    proof = yield from prove(made, intent.old, intent.new, tests_follow=tests_follow)
+    proof = yield from prove(made, intent.old, intent.new, tests_follow)
     if proof.refuted:
-        return SayStep(f"Not renamed: {plan.what} to {intent.new}. {proof.refuted}", done=False)
+        return SayStep(f"Not renamed: {plan.what} to {intent.new}. {proof.refuted}", done=False, failed=True)
     places = sum(plan.counts.values())
     head = f"Renamed {plan.what} to {intent.new}: {counted(places, 'place')} in {counted(len(made), 'file')}"
     rows = [f"  {path}  {count}" for path, count in plan.counts.items()]
     mentions = [f"  {line}" for line in (*plan.mentions, *listed(elsewhere)[0])]
     left = [f"not changed, in strings, comments and other files: {len(mentions)}"] if mentions else []
     report = "\n".join([head, *rows, *left, *([shown_lines(mentions, MOST_MENTIONS)] if left else [])])
-    return SayStep(report + evidence(["read back, only these places changed", "Python files compile"], proof))
+    checked = evidence(["read back, only these places changed", "Python files compile"], proof)
+    return SayStep(report + checked, tests=proof.tests)
 
 
 def _plan(intent: Rename, paths: list[str]) -> Steps[tuple[RenamePlan, dict[str, str]]]:
@@ -229,9 +230,8 @@ class _Planner:
         if len(fits) > 1 and not all(one.is_member and one.symbol in kin for one in fits):
             return f"Nothing renamed: {old} is defined in {len(fits)} places\n{self._places_of(fits)}\n{HOW_TO_SAY}"
         if any(one.kind == "attribute" for one in fits):
-            return (
-                f"Nothing renamed: {old} is an attribute; of a class only methods are renamed\n{self._places_of(fits)}"
-            )
+            listed = self._places_of(fits)
+            return f"Nothing renamed: {old} is an attribute; in a class, only methods can be renamed\n{listed}"
         return fits[0]
 
     def _places_of(self, found: list[Definition]) -> str:

@@ -21,8 +21,8 @@ from collections.abc import Callable, Sequence
 
 from msgspec import structs
 
-from quintet.adapters.processes.output import Output
-from quintet.adapters.processes.processes import Child, with_secrets
+from quintet.adapters.processes.bounded_output import Output
+from quintet.adapters.processes.processes import CLOSING_SECONDS, GRACE_SECONDS, Child, with_secrets
 from quintet.adapters.processes.system import descendants, is_busy
 from quintet.adapters.sandbox.confine import NO_REPORT, TERMINAL
 from quintet.adapters.sandbox.containment import CONFINE, Containment, Launch
@@ -100,7 +100,7 @@ class BackgroundShells:
         return shell.exit_code
 
     async def close(self) -> None:
-        await asyncio.gather(*(shell.end() for shell in self._shells.values()))
+        await asyncio.gather(*(shell.end(CLOSING_SECONDS) for shell in self._shells.values()))
 
     def _find(self, name: str) -> _Shell:
         shell = self._shells.get(name)
@@ -125,6 +125,7 @@ class _Shell:
         self.ended_because = ""
         self._is_shell = bool(re.fullmatch(_SHELL, argv[-1]))  # of bash -c LINE
         self._begun = ""
+        self._untaken = False  # something was typed, and the terminal has not answered: the kernel may still hold it
         self._output = output
         self._fresh = bytearray()
         self._left_out = 0
@@ -159,6 +160,7 @@ class _Shell:
                 self._keep(f"\n({note})\n".encode())
 
     def add(self, data: bytes) -> None:
+        self._untaken = False
         self._keep(self._redacted.feed(data) if self._redacted else data)
 
     def _keep(self, data: bytes) -> None:
@@ -186,7 +188,7 @@ class _Shell:
         It does if it leads the terminal's session, is in the foreground, runs nothing beside itself there, and has
         taken all that was typed: while a line is still being run, nobody knows where the next one will be.
         """
-        if not (self._is_shell and self.alive):
+        if not (self._is_shell and self.alive) or self._untaken:
             return ""
         try:
             leader = os.tcgetpgrp(self._terminal)
@@ -231,6 +233,7 @@ class _Shell:
     async def type(self, text: str) -> None:
         """Write to the terminal without blocking the loop when the program does not read."""
         self._begun = re.split(_LINE_ENDS, self._begun + text)[-1]
+        self._untaken = True
         data = text.encode("utf-8", "surrogateescape")
         for _ in range(100):
             try:
@@ -243,9 +246,9 @@ class _Shell:
                 return
         raise ToolFailed(f"shell {self.started.name} does not read its input; {len(data)} bytes were not typed")
 
-    async def end(self) -> None:
+    async def end(self, grace: float = GRACE_SECONDS) -> None:
         if self.alive:  # a shell at its prompt does not heed an interrupt, and goes when its terminal does
-            await self._child.end_tree(signal.SIGHUP if self._waits_in() else signal.SIGINT)
+            await self._child.end_tree(signal.SIGHUP if self._waits_in() else signal.SIGINT, grace)
         await asyncio.shield(self._over)
 
 

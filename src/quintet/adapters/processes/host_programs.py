@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
+from quintet.domain.base.lazy_regex import regex
+
 MOST_LINKS = 40
 SYSTEM = ("/usr", "/bin", "/sbin", "/opt", "/nix", "/snap")  # never part of a project, though one may be opened at /
 
@@ -99,3 +101,15 @@ def _way(path: str) -> list[str]:
         at = "/" if target.startswith("/") else at
         ahead = [*target.split("/"), *ahead]
     return steps
+
+
+# What the loader, the C library, a shell or Python reads before a program's own code runs; and where programs are.
+_ACTS_ON_PROGRAMS = regex(
+    r"LD_|DYLD_|GLIBC_|MALLOC_|GCONV_|PYTHON|BASH|(?:PATH|ENV|SHELLOPTS|PS4|IFS|LOCPATH|NLSPATH|GETCONF_DIR|HOSTALIASES"
+    r"|RES_OPTIONS|RESOLV_\w+|LOCALDOMAIN|TZDIR|TMPDIR)$"
+)
+
+
+def acts_on_programs(variable: str) -> bool:
+    """Whether a variable changes what programs load or run: one that another has written is no matter of the host's."""
+    return _ACTS_ON_PROGRAMS.match(variable) is not None

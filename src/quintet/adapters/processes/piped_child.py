@@ -12,8 +12,8 @@ import os
 import subprocess
 from collections.abc import Mapping
 
+from quintet.adapters.processes.bounded_output import PipeReader
 from quintet.adapters.processes.lifeline import Lifeline
-from quintet.adapters.processes.output import PipeReader
 from quintet.adapters.processes.processes import kill_tree
 from quintet.adapters.processes.system import descendants
 from quintet.adapters.sandbox.containment import Launch

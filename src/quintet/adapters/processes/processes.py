@@ -20,9 +20,9 @@ from msgspec import structs
 
 from quintet.adapters.files.temporary_folders import unnamed_file
 from quintet.adapters.git.run_git import looking_from
-from quintet.adapters.processes.host_programs import host_path
+from quintet.adapters.processes.bounded_output import Output, OutputSink, PipeReader
+from quintet.adapters.processes.host_programs import acts_on_programs, host_path
 from quintet.adapters.processes.lifeline import Lifeline, watched
-from quintet.adapters.processes.output import Output, OutputSink, PipeReader
 from quintet.adapters.processes.python_environment import source
 from quintet.adapters.processes.system import descendants, process_start
 from quintet.adapters.protected.covers import closed_files_met
@@ -39,6 +39,7 @@ PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG
 PLAIN_GIT = ("git", "--no-pager", "--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "color.ui=never")
 REAP_SECONDS = 1.0  # what was killed is gone in a moment
 GRACE_SECONDS = 0.5  # between the polite signal and the last one: an interrupt is over within a second
+CLOSING_SECONDS = 0.2  # the same, where all of Quintet ends and has more to do in that second
 MOST_HOOK_BYTES = 1_000_000  # of what a hook prints that is read
 NOT_STARTED = 127
 MOST_ERROR_BYTES = 30_000  # of what comes apart on stderr
@@ -66,7 +67,9 @@ def with_secrets(launch: Launch, grant: Grant, vault: Vault | None) -> Launch:
     """With the secrets of its grant in its environment, and then in a sandbox of its own."""
     if not (vault and grant.secrets):
         return launch
-    return structs.replace(launch, variables={**launch.variables, **vault.values(grant.secrets)}, keepable=None)
+    # A file of the project may name one that acts on the program that builds the sandbox: that is no secret.
+    secrets = {name: value for name, value in vault.values(grant.secrets).items() if not acts_on_programs(name)}
+    return structs.replace(launch, variables={**launch.variables, **secrets}, keepable=None)
 
 
 def kill_tree(leader: int, tree: Sequence[tuple[int, str]]) -> None:
@@ -251,12 +254,12 @@ class Child:
             inlet.drain()
         self.ended.set()
 
-    async def end_tree(self, polite: signal.Signals = signal.SIGINT) -> None:
+    async def end_tree(self, polite: signal.Signals = signal.SIGINT, grace: float = GRACE_SECONDS) -> None:
         """Interrupt the command, wait a moment, then kill the whole tree."""
         tree = descendants(self.process.pid)
         self._interrupt(tree, polite)
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(GRACE_SECONDS):
+            async with asyncio.timeout(grace):
                 await self.ended.wait()
         kill_tree(self.process.pid, [*tree, *descendants(self.process.pid)])  # it may have started more meanwhile
         await self.ended.wait()

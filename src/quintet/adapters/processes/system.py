@@ -53,6 +53,15 @@ def process_start(pid: int) -> str:
     return fields[19] if fields and fields[0] != "Z" else ""
 
 
+def started_at(pid: int) -> float:
+    """When a process began, in seconds since the epoch, to a second or so; 0 if it is gone or nobody knows."""
+    with contextlib.suppress(OSError, ValueError, IndexError, StopIteration):
+        with open("/proc/stat", encoding="ascii") as file:
+            booted = next(int(line.split()[1]) for line in file if line.startswith("btime"))
+        return booted + int(_stat(pid)[19]) / os.sysconf("SC_CLK_TCK")
+    return 0.0
+
+
 def process_identity(pid: int) -> str:
     """What tells a process from every other: the machine's start, its process namespace, its own start."""
     start = process_start(pid)

@@ -54,7 +54,7 @@ def left_note(places: Places, settings: Settings) -> str:
     if not named:
         return ""
     return (
-        "A session was killed here while a command ran, and the files it left were not checked. New "
+        "A session was killed here while a command was running, and the files it left were not checked. New "
         f"in protected paths: {few(named, MOST_NAMED)}. A command may have made them, or you did "
         "later; your programs use them. Check before you continue: quintet aside lists them, quintet "
         "aside move moves them away, quintet aside keep keeps them."

@@ -4,13 +4,16 @@ A folder is read again only when its time of change is another, which no command
 big project costs one `stat` a folder. A folder that a command has closed is opened again. Trees of other people's code
 (virtual environments, node_modules) are not looked into. What was found once is known by its number: moved to where
 no scan looks, it is searched for. A link is known by where it leads, and what it leads to in the project is found too.
+
+A look folder by folder is exact only if nothing moves meanwhile: a command that runs could carry a folder from where
+the look is going to be to where it was. So while one runs, it is looked until nothing has moved.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from errno import ENAMETOOLONG
 
 from msgspec import Struct
@@ -19,6 +22,8 @@ from quintet.adapters.protected.nofollow import OPEN, SETTLED_NS, birth_time, li
 from quintet.domain.permission.moved_folders import FOREIGN as FOREIGN
 from quintet.domain.permission.protected_paths import Protection, is_repository, leads_to_held, may_not_appear
 
+SETTLE_SECONDS = 2.0  # how long it is waited for folders that commands keep changing
+TICK_SECONDS = 0.01  # changes that lie further apart than this differ in their time stamps
 DEEPEST = 1_000  # letters of a path that is looked into: all there can still be named to the kernel
 SECRET, REPOSITORY, BARE, KEPT, FROM_GIT = "secret", "repository", "bare", "kept", "from git"
 MADE = "made"  # may be written if it is there, and not made
@@ -47,21 +52,87 @@ class _Folder(Struct, frozen=True):
     places: tuple[Place, ...]
 
 
+class FoldersKeepChanging(Exception):
+    """What stands in the project at one moment cannot be seen."""
+
+
+class _Stamps:
+    """The folders of one look with their times of change; whether all of these were old enough to tell the next."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[tuple[int, int], int]] = {}
+        self._walked: dict[str, int] = {}
+        self.settled = True
+        self.vanished = False  # a folder that was listed was no longer there
+
+    def add(self, path: str, folder: _Folder) -> None:
+        self._seen[path] = folder.number, folder.stamp
+        self.settled = self.settled and folder.settled
+
+    def add_walked(self, path: str) -> None:
+        try:
+            self._walked[path] = stamp = os.stat(path, follow_symlinks=False).st_ctime_ns
+        except OSError:
+            self.vanished = True
+        else:
+            self.settled = self.settled and time.time_ns() - stamp > SETTLED_NS
+
+    def same_as(self, before: _Stamps) -> bool:
+        vanished = self.vanished or before.vanished
+        return not vanished and self._seen == before._seen and self._walked == before._walked
+
+
 class Scanner:
     def __init__(self, root: str, protection: Protection, closed: Iterable[str] | None = None) -> None:
         self._root = root
         self._protection = protection
         self._known: dict[str, _Folder] = {}
         self._numbers: dict[tuple[int, int], Place] = {}
+        self._missing = frozenset[tuple[int, int]]()  # of these, what was nowhere at the last look
+        self._before = frozenset[tuple[int, int]]()  # of these, what may be moved about and was known before this scan
         self._births: dict[tuple[int, int], int] = {}  # of these: a number is given again once its file is gone
         # The folders that were closed before any command ran; found by the first look if they are not given.
         self._closed = None if closed is None else set(closed)
+        self._stamps = _Stamps()
 
     @property
     def closed(self) -> frozenset[str]:
         return frozenset(self._closed or ())
 
-    def scan(self) -> ProtectedScan:
+    def scan(self, commands_run: Callable[[], bool] = lambda: False) -> ProtectedScan:
+        """What stands here now; FoldersKeepChanging if commands never leave them alone. What is lost is not searched
+        for any more."""
+        self._before = frozenset(number for number, (kind, _, _) in self._numbers.items() if kind in _MOVING)
+        begun = commands_run()
+        found = self._look_everywhere()
+        if begun or commands_run():
+            found = self._at_one_moment()
+        for number in self._missing:
+            del self._numbers[number]
+        self._missing = frozenset()
+        return found
+
+    def _at_one_moment(self) -> ProtectedScan:
+        """Look until no folder changed between two looks: then each was as it was found at the moment between them.
+
+        A second change in the same tick of the clock does not show, so the first of the two comes a tick after the
+        newest change.
+        """
+        until = time.monotonic() + SETTLE_SECONDS
+        before, unchanged = self._stamps, False
+        while time.monotonic() < until:
+            telling = before.settled or unchanged
+            if not telling:
+                time.sleep(2 * TICK_SECONDS)
+            found = self._look_everywhere()
+            unchanged = self._stamps.same_as(before)
+            if unchanged and telling:
+                return found
+            before = self._stamps
+        raise FoldersKeepChanging
+
+    def _look_everywhere(self) -> ProtectedScan:
+        self._stamps = _Stamps()
         known: dict[str, _Folder] = {}
         found: set[Place] = set()
         fresh: set[Place] = set()
@@ -79,7 +150,8 @@ class Scanner:
                 closed.add(path)
                 found.add((SECRET, path, False))
                 continue
-            except (FileNotFoundError, NotADirectoryError):  # gone
+            except (FileNotFoundError, NotADirectoryError):  # gone, or elsewhere
+                self._stamps.vanished = True
                 continue
             except OSError:  # what cannot be looked at is closed, not gone
                 found.add((SECRET, path, False))
@@ -87,6 +159,7 @@ class Scanner:
             if folder is not self._known.get(path):
                 fresh.update(folder.places)
             known[path] = folder
+            self._stamps.add(path, folder)
             found.update(folder.places)
             homes.update(dict.fromkeys(folder.places, folder.number))
             homes.update((place, self._number(place[1]) or (0, 0)) for place in folder.places if place[0] == MADE)
@@ -125,8 +198,7 @@ class Scanner:
         for place in found:
             if not place[2] and (number := self._number(place[1])):
                 now[number] = place
-        before = {number for number, (kind, _, _) in self._numbers.items() if kind in _MOVING}
-        moved = {place for number, place in now.items() if number in before and place[0] in _MOVING}
+        moved = {place for number, place in now.items() if number in self._before and place[0] in _MOVING}
         missing = {number: place for number, place in self._numbers.items() if number not in now}
         for number, (kind, path, _) in list(missing.items()):
             if self._number(path) == number and birth_time(self._root, path) == self._births[number]:
@@ -134,24 +206,34 @@ class Scanner:
                 moved.add(now[number])
                 del missing[number]
         if missing:
-            for path in _everything(self._root):
+            for path in self._everything():
                 number = self._number(path)
                 if number in missing and birth_time(self._root, path) == self._births[number]:
                     now[number] = (missing.pop(number)[0], path, False)
                     moved.add(now[number])
         found.update(now.values())
-        self._numbers = now
-        self._births = {
+        births = {
             number: self._births[number]
             if number in self._births and place not in fresh
             else birth_time(self._root, place[1])
             for number, place in now.items()
         }
+        self._births = {number: self._births[number] for number in missing} | births
+        self._numbers, self._missing = missing | now, frozenset(missing)
         return tuple(sorted(path for _, path, _ in missing.values())), frozenset(moved)
 
     def _number(self, path: str) -> tuple[int, int] | None:
         seen = stat_nofollow(self._root, os.path.relpath(path, self._root))
         return (seen.st_dev, seen.st_ino) if seen else None
+
+    def _everything(self) -> Iterable[str]:
+        """Every path of the project, in folders of other people's code too."""
+        for path, folders, files in os.walk(self._root):
+            if len(path) > DEEPEST:
+                folders.clear()
+            self._stamps.add_walked(path)
+            for name in (*folders, *files):
+                yield os.path.join(path, name)
 
     def forget(self, paths: Iterable[str]) -> None:
         """These were moved aside: they are not searched for."""
@@ -161,6 +243,7 @@ class Scanner:
             for number, place in self._numbers.items()
             if not any(place[1] == path or place[1].startswith(path + "/") for path in gone)
         }
+        self._missing &= self._numbers.keys()
 
     def _look(self, path: str) -> _Folder:
         now = time.time_ns()
@@ -230,11 +313,3 @@ def folders_to_pin(root: str, protection: Protection, secrets: Iterable[str]) ->
         if folder != root and not protection.is_secret(name):
             found.add(folder)
     return found
-
-
-def _everything(root: str) -> Iterable[str]:
-    for path, folders, files in os.walk(root):
-        if len(path) > DEEPEST:
-            folders.clear()
-        for name in (*folders, *files):
-            yield os.path.join(path, name)

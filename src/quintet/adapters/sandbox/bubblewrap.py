@@ -18,7 +18,7 @@ from quintet.adapters.protected.linked_git import in_tree, linked
 from quintet.adapters.protected.nofollow import stat_nofollow
 from quintet.adapters.protected.scan import ProtectedScan, Scanner, folders_to_pin
 from quintet.adapters.sandbox import syscall_filter
-from quintet.adapters.sandbox.containment import Containment, Launch, SandboxPlan, SandboxSetup
+from quintet.adapters.sandbox.containment import Containment, Launch, SandboxedCommand, SandboxPlan, SandboxSetup
 from quintet.adapters.sandbox.hidden import hidden_notes
 from quintet.adapters.sandbox.host_mounts import (
     AGENT_INSIDE,
@@ -68,16 +68,8 @@ class Bubblewrap(Containment):
         self._laid = ActiveCovers(setup.root)
         self._secrets: dict[str, tuple[str, ...]] = {}  # by the folder outside that is shown
 
-    def contained(
-        self,
-        argv: Sequence[str],
-        cwd: str,
-        grant: Grant,
-        held: Sequence[str],
-        begun: BeforeRun,
-        *,
-        sealed_home: bool = False,
-    ) -> Launch:
+    def contained(self, command: SandboxedCommand, begun: BeforeRun) -> Launch:
+        argv, cwd, grant, held, sealed_home = command
         guarded = begun.guarded
         laid = MountList(self.setup.root, grant)
         outside = self._outside(grant)
@@ -219,7 +211,7 @@ class Bubblewrap(Containment):
             if folder not in self._secrets:
                 self._secrets[folder] = secrets_in(folder, self.setup.protection)
             files += self._secrets[folder]
-        for path in (*files, *HIDDEN_SYSTEM):
+        for path in (*files, *HIDDEN_SYSTEM, *self.setup.unreachable):
             if os.path.isdir(path):
                 words += ["--perms", "0000", "--tmpfs", path]
             elif os.path.isfile(path):

@@ -9,7 +9,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from shutil import copyfile, rmtree
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
@@ -37,6 +37,16 @@ class SandboxPlan(Struct, frozen=True):
     argv: tuple[str, ...]
     cwd: str
     stands_on: tuple[tuple[int, int], ...]  # device and number of every file named
+
+
+class SandboxedCommand(NamedTuple):
+    """What is to run in a sandbox; `Containment.launch` says what each part of it means."""
+
+    argv: Sequence[str]
+    cwd: str
+    grant: Grant
+    held: Sequence[str]
+    sealed_home: bool
 
 
 class Launch(Struct, frozen=True):
@@ -69,6 +79,7 @@ class SandboxSetup(Struct):
     file_bytes: int  # the largest file a command may write
     protection: Protection
     networks: tuple[str, ...] = ()  # programs that give a command a network of its own; none: this machine's
+    unreachable: tuple[str, ...] = ()  # folders outside the project that no command sees, wherever they lie
     made: str = ""  # the scratch folder, once there is one
     scripts: str = SCRIPTS
     interpreter: str = ""
@@ -159,22 +170,13 @@ class Containment(ABC):
             return self.watched(argv, cwd)
         begun = self.watch.begin(grant, held, argv)
         try:
-            return self.contained(argv, cwd, grant, held, begun, sealed_home=sealed_home)
+            return self.contained(SandboxedCommand(argv, cwd, grant, held, sealed_home), begun)
         except BaseException:
             self.settle(Launch((), cwd, watched=begun.watched, number=begun.number))
             raise
 
     @abstractmethod
-    def contained(
-        self,
-        argv: Sequence[str],
-        cwd: str,
-        grant: Grant,
-        held: Sequence[str],
-        begun: BeforeRun,
-        *,
-        sealed_home: bool = False,
-    ) -> Launch:
+    def contained(self, command: SandboxedCommand, begun: BeforeRun) -> Launch:
         """How the command is started in this kind of sandbox."""
 
     def settle(self, launch: Launch) -> list[str]:
@@ -216,5 +218,5 @@ def installed_in(root: str) -> str:
     return (
         "Quintet or its Python is in this project: what changes there runs with your rights at the "
         "next start. An environment that Quintet runs from is read-only for commands; to allow them "
-        "to install into it, install Quintet elsewhere (pipx install quintet)"
+        "to install into it, install Quintet elsewhere, for example with pipx"
     )

@@ -14,7 +14,7 @@ import socket
 import subprocess
 from collections.abc import Mapping
 
-from quintet.adapters.processes.output import Output, PipeReader
+from quintet.adapters.processes.bounded_output import Output, PipeReader
 from quintet.adapters.sandbox.containment import Launch, SandboxPlan
 from quintet.adapters.sandbox.kept_sandbox_init import INTERRUPT, KILL, MOST_BYTES, READY
 

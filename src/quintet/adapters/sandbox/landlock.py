@@ -21,7 +21,7 @@ from quintet.adapters.protected.linked_git import linked
 from quintet.adapters.protected.nofollow import stat_nofollow
 from quintet.adapters.sandbox import syscall_filter
 from quintet.adapters.sandbox.confine import BOUND, LANDLOCK
-from quintet.adapters.sandbox.containment import Containment, Launch
+from quintet.adapters.sandbox.containment import Containment, Launch, SandboxedCommand
 from quintet.adapters.sandbox.host_mounts import ALIASES, SYSTEM, below, toolchains
 from quintet.domain.permission.effects import READING, Effect, Grant, Sandbox
 
@@ -34,16 +34,8 @@ DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "s
 class Landlock(Containment):
     kind = Sandbox.PARTIAL
 
-    def contained(
-        self,
-        argv: Sequence[str],
-        cwd: str,
-        grant: Grant,
-        held: Sequence[str],
-        begun: BeforeRun,
-        *,
-        sealed_home: bool = False,
-    ) -> Launch:
+    def contained(self, command: SandboxedCommand, begun: BeforeRun) -> Launch:
+        argv, cwd, grant = command.argv, command.cwd, command.grant
         setup = self.setup
         gits = [path for repository in begun.guarded.repositories for path in linked(repository, setup.root)]
         scratch, empty_home = setup.scratch("tmp"), setup.scratch("home")
@@ -91,15 +83,6 @@ class Uncontained(Containment):
             return structs.replace(self.watched(argv, cwd), variables={"PATH": host_path()})
         return super().launch(argv, cwd, grant, held, sealed_home=sealed_home)
 
-    def contained(
-        self,
-        argv: Sequence[str],
-        cwd: str,
-        grant: Grant,
-        held: Sequence[str],
-        begun: BeforeRun,
-        *,
-        sealed_home: bool = False,
-    ) -> Launch:
-        launch = self.setup.under_confine(self.setup.bounded(argv), cwd, BOUND)
-        return structs.replace(launch, watched=begun.watched, number=begun.number, command=tuple(argv))
+    def contained(self, command: SandboxedCommand, begun: BeforeRun) -> Launch:
+        launch = self.setup.under_confine(self.setup.bounded(command.argv), command.cwd, BOUND)
+        return structs.replace(launch, watched=begun.watched, number=begun.number, command=tuple(command.argv))

@@ -26,7 +26,15 @@ from quintet.adapters.protected.git_watch import (
 )
 from quintet.adapters.protected.linked_git import in_tree, linked
 from quintet.adapters.protected.moved_aside import AsideFolder, new_places, path_to_move
-from quintet.adapters.protected.scan import FROM_GIT, KEPT, REPOSITORY, Place, ProtectedScan, Scanner
+from quintet.adapters.protected.scan import (
+    FROM_GIT,
+    KEPT,
+    REPOSITORY,
+    FoldersKeepChanging,
+    Place,
+    ProtectedScan,
+    Scanner,
+)
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.git.sandboxed_git import brings_by_git
@@ -88,14 +96,14 @@ class ProjectWatch:
     def begin(self, grant: Grant, held: Sequence[str] = (), command: Sequence[str] = ()) -> BeforeRun:
         """Before a command. What appeared since the last look while another one ran is that one's: moved aside."""
         with self._lock:
-            guarded = self._scanner.scan()
+            guarded = self._scan_to_begin()
             if self._known is not None and self._running:
-                before = self._known.places
+                before, lost = self._known.places, guarded.lost
                 guarded = self._look_over(guarded, self._notes)
                 # A command that still runs can change what it has made: that is judged again when it is over.
                 self._stuck |= guarded.places - before - guarded.moved
-                if guarded.lost:
-                    names = ", ".join(os.path.relpath(path, self._root) for path in guarded.lost[:3])
+                if lost := (*lost, *guarded.lost):
+                    names = ", ".join(os.path.relpath(path, self._root) for path in lost[:3])
                     raise ToolFailed(
                         f"{names}: protected, and moved or replaced while a command runs; end that command first"
                     )
@@ -112,11 +120,31 @@ class ProjectWatch:
                 self._write_down(watched)
             return BeforeRun(guarded, number, watched, self._lifted)
 
+    def _scan_to_begin(self) -> ProtectedScan:
+        try:
+            return self._scanner.scan(self._commands_run)
+        except FoldersKeepChanging:
+            raise ToolFailed(
+                "commands that run in the background keep changing folders of the project, so Quintet cannot tell what "
+                "to protect there; nothing was run: wait for them, or end them"
+            ) from None
+
+    def _scan(self, ended: int = 0) -> ProtectedScan:
+        """What stands here, as far as it can be seen; `ended` is the number of a command that runs no more."""
+        try:
+            return self._scanner.scan(lambda: self._commands_run(ended))
+        except FoldersKeepChanging:
+            return self._scanner.scan()
+
+    def _commands_run(self, ended: int = 0) -> bool:
+        """Whether a command may change the project now: of this session or of another one here."""
+        return any(number != ended for number in self._running) or bool(self._record and self._record.others_running())
+
     def before_writing(self) -> None:
         """Before a file tool writes: the first look, unless a command has had it."""
         with self._lock:
             if self._known is None:
-                guarded = self._scanner.scan()
+                guarded = self._scan()
                 self._known = KnownPlaces(guarded.places, guarded.homes)
 
     def moved(self, source: str, destination: str, asked: Sequence[str]) -> None:
@@ -124,7 +152,7 @@ class ProjectWatch:
         gone, came = (os.path.join(self._root, path) for path in (source, destination))
         approved = {os.path.join(self._root, path) for path in asked}
         with self._lock:
-            guarded = self._scanner.scan()
+            guarded = self._scan()
             wrong = [
                 path
                 for place in guarded.places - guarded.moved
@@ -133,7 +161,7 @@ class ProjectWatch:
             ]
             put = [path for path in sorted(wrong) if self._put_aside(path, self._notes)]
             self._scanner.forget(put)
-            guarded = self._scanner.scan() if put else guarded
+            guarded = self._scan() if put else guarded
             before = self._known or KnownPlaces()
             stayed = {place for place in before.places if not below(place[1], gone)}
             new = {place for place in guarded.places if below(place[1], came)}
@@ -159,7 +187,7 @@ class ProjectWatch:
                     self._scanner.forget(path for kind, path, _ in self._known.places if kind in (KEPT, FROM_GIT))
                     if self._running[number].network:
                         self._by_git().learn()
-                guarded = self._look_over(self._scanner.scan(), found)
+                guarded = self._look_over(self._scan(number), found, number)
                 if self._writes_git(grant := self._running[number]):
                     guarded = self._settle_git(guarded, grant, found)
                 self._known = KnownPlaces(guarded.places - self._stuck, guarded.homes)
@@ -230,9 +258,9 @@ class ProjectWatch:
             self._scanner.forget((path,))
 
         notes += self._by_git().settle(guarded, grant, aside)
-        return self._scanner.scan() if moved else guarded
+        return self._scan() if moved else guarded
 
-    def _look_over(self, guarded: ProtectedScan, notes: list[Note]) -> ProtectedScan:
+    def _look_over(self, guarded: ProtectedScan, notes: list[Note], ended: int = 0) -> ProtectedScan:
         """Move aside what is new, and look again if anything was.
 
         What git makes may stay if one command runs, and that one commits: another, of any session, could have made it,
@@ -247,7 +275,7 @@ class ProjectWatch:
         moved = [path for path in wrong.values() if path and self._put_aside(path, notes)]
         self._stuck = frozenset(place for place, path in wrong.items() if path and path not in moved)
         self._scanner.forget(moved)
-        return self._scanner.scan() if moved else guarded
+        return self._scan(ended) if moved else guarded
 
     def _brought_in(self, place: Place, guarded: ProtectedScan, notes: list[Note]) -> bool:
         """Whether something new is what git brought from what it held before, or the user by git beside the command."""

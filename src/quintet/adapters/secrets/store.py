@@ -11,7 +11,6 @@ from typing import Any
 
 from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places
-from quintet.adapters.processes.python_environment import install_line
 from quintet.domain.base.env_file import changed_env, read_env
 from quintet.domain.base.errors import NotFound, SettingsError, UsageError
 
@@ -66,7 +65,7 @@ def has_keyring() -> str:
     try:
         keyring = _keyring()
     except ImportError:
-        return f"the keyring library is not installed: {install_line('quintet[keyring]')}"
+        return "the keyring library is not installed: quintet install keyring"
     try:
         has_none = isinstance(keyring.get_keyring(), keyring.backends.fail.Keyring)
         return "this machine has no keyring" if has_none else ""
@@ -115,7 +114,7 @@ def _delete(keyring: Any, name: str) -> None:
     except keyring.errors.PasswordDeleteError:
         pass  # it was gone already
     except Exception as error:
-        raise UsageError(f"the keyring does not release it: {error}") from None
+        raise UsageError(f"the keyring did not return it: {error}") from None
 
 
 def _forget_in_file(places: Places, name: str) -> bool:

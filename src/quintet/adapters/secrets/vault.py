@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 from quintet.adapters.files.paths import Places, config_home
 from quintet.adapters.git.git_folders import git_folders
 from quintet.adapters.secrets import store as secret_store
+from quintet.domain.base.database_url import VARIABLE, secrets_in
 from quintet.domain.base.env_file import read_env
 from quintet.domain.base.redaction import Chunks, Redaction, Stream
 from quintet.domain.git.plain_git import credentials_in
@@ -37,7 +38,7 @@ class Vault:
         keys = [model.api_key_env for model in settings.models.values()]
         keys += [*_variables(settings.web), *(name for one in settings.features.values() for name in _variables(one))]
         self._keys = frozenset(keys)
-        self._learnt: set[str] = set()
+        self._learnt: set[str] = set(secrets_in(self._environment.get(VARIABLE, "")))
         self._stamps: tuple[Any, ...] | None = None
         self._held: dict[str, tuple[str, str]] = {}  # name → value, source
         self._redaction = Redaction()

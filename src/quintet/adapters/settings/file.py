@@ -124,9 +124,16 @@ def _value(key: str, text: str, info: SettingInfo, path: str) -> Any:
     raw: Any = text
     if text[:1] in ('"', "'", "[") or not (str in kinds or layers.choices_of(info.kind)):
         try:
-            raw = tomllib.loads(f"value = {text}")["value"]
+            found = tomllib.loads(f"value = {text}")
+            if len(found) > 1:
+                raise SettingsError(f"{key}: it contains more than one value")
+            raw = found["value"]
         except (tomllib.TOMLDecodeError, KeyError):
             raw = text
+        except ValueError:  # Python reads no number of thousands of digits
+            raise SettingsError(f"{key}: the number is too long") from None
+        except RecursionError:
+            raise SettingsError(f"{key}: nested too deeply") from None
     checked = layers.checked(layers.Leaf(key, raw, path, path, textual=isinstance(raw, str)), info)
     value: Any = msgspec.to_builtins(checked)
     return list(value) if isinstance(value, tuple) else value

@@ -6,7 +6,9 @@ file cannot loosen anything until its folder is trusted; what was ignored is sai
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
@@ -17,6 +19,7 @@ from msgspec import Struct, field
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.settings.trust import gone_from, leads_out, read_own, scripts_of, trust_of
+from quintet.domain.base.database_url import VARIABLE, secrets_in
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import INTERACTIVE, UNATTENDED
@@ -27,8 +30,11 @@ from quintet.features.registry import tables
 
 PREFIX = "QUINTET_"
 MOST_BYTES = 1_000_000
+LARGEST = 10**18
+FINITE = "expected a finite number, at most 10^18"
+LONGEST_SHOWN = 200  # characters of a wrong value in an error
 LONGEST_VALUE = 40  # cells that a column of values has
-NOT_SETTINGS = frozenset({"QUINTET_VENV_DIR", "QUINTET_DEBUG"})
+NOT_SETTINGS = frozenset({"QUINTET_VENV_DIR", "QUINTET_DEBUG", VARIABLE})
 
 
 class Leaf(Struct, frozen=True):
@@ -87,7 +93,7 @@ def _drop_homeless(loaded: LoadedSettings, path: str) -> None:
             dropped.setdefault(name, {})[f"models.{name}" if key.startswith("models.") else key] = None
             del loaded.values[key]
     for name, keys in dropped.items():
-        loaded.warnings.append(f"{path}: {ignored(list(keys))}: your own settings have no address for {name}")
+        loaded.warnings.append(f"{path}: {ignored(list(keys))}: your own settings set no address for {name}")
 
 
 def _homeless(key: str, values: Mapping[str, Any]) -> str:
@@ -147,11 +153,14 @@ def _take(
     for leaf in leaves:
         info = known.get(tables().pattern(leaf.key))
         if info is None and leaf.key in tables().sections:
-            raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: expected a table, [{leaf.key}]")
+            raise SettingsError(f"{leaf.where}: {leaf.key} = {_shown(leaf.raw)}: expected a table, [{leaf.key}]")
         if info is None:
             loaded.warnings.append(
                 f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, tables().catalogue())}"
             )
+            continue
+        if untrusted and info.reach != FREE and _only_out_of_bounds(leaf, info):  # it could not set this anyway
+            (owned if info.reach == OWN else left_out).append(leaf)
             continue
         value = checked(leaf, info)
         before = loaded.values.get(leaf.key, (info.default, "default"))[0]
@@ -219,7 +228,10 @@ def would_change(places: Places, data: bytes) -> list[ProjectSetting]:
 
 def checked(leaf: Leaf, info: SettingInfo) -> Any:
     try:
-        return msgspec.convert(leaf.raw, info.kind, strict=not leaf.textual)
+        value = msgspec.convert(leaf.raw, info.bounded, strict=not leaf.textual)
+        if not _countable(leaf.raw) or not _countable(value):
+            raise SettingsError(f"{leaf.where}: {leaf.key} = {_shown(leaf.raw)}: {FINITE}")
+        return value
     except msgspec.ValidationError as error:
         choices = choices_of(info.kind)
         if choices:
@@ -227,7 +239,41 @@ def checked(leaf: Leaf, info: SettingInfo) -> Any:
             raise SettingsError(
                 f'{leaf.where}: {leaf.key} = "{leaf.raw}": not one of {", ".join(choices)}.{hint}'
             ) from None
-        raise SettingsError(f"{leaf.where}: {leaf.key} = {leaf.raw!r}: {_plainly(error)}") from None
+        raise SettingsError(f"{leaf.where}: {leaf.key} = {_shown(leaf.raw)}: {_plainly(error)}") from None
+
+
+def _only_out_of_bounds(leaf: Leaf, info: SettingInfo) -> bool:
+    """Whether a value is of the right kind, and wrong nevertheless."""
+    try:
+        msgspec.convert(leaf.raw, info.kind, strict=not leaf.textual)
+    except msgspec.ValidationError:
+        return False
+    try:
+        checked(leaf, info)
+    except SettingsError:
+        return True
+    return False
+
+
+def _countable(value: Any) -> bool:
+    """Whether no number in it is infinite, none at all (nan), or longer than databases and APIs take."""
+    match value:
+        case float():
+            return math.isfinite(value)
+        case int():
+            return abs(value) <= LARGEST
+        case dict():
+            return all(map(_countable, value.values()))
+        case list() | tuple():
+            return all(map(_countable, value))
+    return True
+
+
+def _shown(raw: Any) -> str:
+    if isinstance(raw, int) and abs(raw) > LARGEST:
+        return "a very long number"  # it may be too long to be written out
+    text = repr(raw) if _countable(raw) or isinstance(raw, float) else "…"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
 
 
 def _plainly(error: msgspec.ValidationError) -> str:
@@ -262,7 +308,9 @@ def read_data(path: str) -> bytes:
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
             info = os.fstat(file.fileno())
             if not stat.S_ISREG(info.st_mode) or info.st_size > MOST_BYTES:
-                raise SettingsError(f"{path}: cannot be read (not a plain file of at most {MOST_BYTES // 1000} kB)")
+                raise SettingsError(
+                    f"{path}: cannot be read (not a regular file, or larger than {MOST_BYTES // 1000} kB)"
+                )
             return file.read()
     except (FileNotFoundError, NotADirectoryError):
         return b""
@@ -285,6 +333,12 @@ def from_text(text: str, path: str) -> list[Leaf]:
         problem, _, place = str(error).rpartition(" (at ")
         line = next((w for w in place.replace(",", " ").split() if w.isdigit()), str(len(text.splitlines())))
         raise SettingsError(f"{path}:{line}: not valid TOML: {problem or error}") from None
+    except ValueError:  # Python reads no number of thousands of digits
+        lines = enumerate(text.splitlines(), 1)
+        number, written = max(lines, key=lambda one: max(map(len, re.findall(r"[\d_]+", one[1])), default=0))
+        raise SettingsError(
+            f"{path}:{number}: {written.partition('=')[0].strip()[:80]}: the number is too long"
+        ) from None
     return [Leaf(key, value, path, f"{path}:{_line_of(text, key)}") for key, value in leaves]
 
 
@@ -360,6 +414,11 @@ def _built(values: Mapping[str, tuple[Any, str]]) -> Settings:
                 f'{source}: routing.{model_mode} = "{routed}": not one of {", ".join(names)}.{hint}',
                 hint="`quintet models` shows what you can use; PRESET/MODEL names a model of a provider.",
             )
+    if secrets_in(settings.database.url):
+        raise SettingsError(
+            f"{values['database.url'][1]}: database.url holds a password",
+            hint=f"Leave it out of the URL and put it into ~/.pgpass, or give the whole URL in {VARIABLE}.",
+        )
     for name, table in settings.features.items():
         for at, problem in _problems(name, table, settings):
             source = next(source for key, (_, source) in values.items() if key.startswith(f"{at}."))

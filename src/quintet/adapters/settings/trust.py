@@ -22,7 +22,19 @@ from quintet.adapters.files.private_files import private, private_folder
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.protected_paths import inside
-from quintet.domain.permission.trusted_content import AGENTS, PROMPTS, SERVERS, SETTINGS, TOOLS, Pieces, Trust, digest
+from quintet.domain.permission.trusted_content import (
+    AGENTS,
+    PROMPTS,
+    SERVERS,
+    SETTINGS,
+    SKILLS,
+    TOOLS,
+    Pieces,
+    Trust,
+    changes,
+    digest,
+)
+from quintet.domain.permission.trusted_content import not_loaded as left_out
 
 MOST_FILES = 2_000  # of one folder
 MOST_BYTES = 20_000_000  # of one file
@@ -62,6 +74,21 @@ def trusted_folders(path: str) -> list[str]:
     return sorted(folder for folder, said in _decisions(path).items() if said is not False)
 
 
+def gone_folders(path: str) -> list[str]:
+    """Those that are trusted and no longer exist."""
+    return [folder for folder in trusted_folders(path) if not os.path.isdir(folder)]
+
+
+def forget(path: str, folder: str) -> bool:
+    """Forget what was said of a folder; returns whether there was something."""
+    with private_files.locked(path):
+        folders = _decisions(path)
+        if folder in folders:
+            left = {name: said for name, said in folders.items() if name != folder}
+            private_files.write_json(path, msgspec.to_builtins(left))
+        return folder in folders
+
+
 def trust_of(path: str, root: str) -> Trust:
     said = _decisions(path).get(root)
     if isinstance(said, _Yes):
@@ -98,6 +125,12 @@ def decline(places: Places, pieces: Pieces) -> None:
     trust = trust_of(places.trust_file, places.root)
     left = {name: digest(data) for name, data in pieces.items() if not trust.covers(name, data)}
     _record(places.trust_file, places.root, _Yes(trust.content or {}, {**trust.declined, **left}))
+
+
+def not_loaded(places: Places, trust: Trust) -> str:
+    """What of a trusted folder is left out because it is new or has changed; empty if nothing is."""
+    found = changes(trust, pieces(places)) if trust.trusted else []
+    return left_out(found) if found else ""
 
 
 def former(places: Places, trust: Trust, name: str) -> bytes | None:
@@ -142,7 +175,7 @@ def pieces(places: Places) -> dict[str, bytes]:
     """Every piece by its name."""
     root = places.root
     found = dict(files_below(root, TOOLS))
-    for folder in (PROMPTS, *AGENTS):
+    for folder in (PROMPTS, *AGENTS, *SKILLS):
         found |= files_below(root, folder)
     for name in (SETTINGS, SERVERS):
         found |= _link(root, name)

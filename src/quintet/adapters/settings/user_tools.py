@@ -53,6 +53,17 @@ def load(places: Places, trust: Trust) -> OwnTools:
     return own
 
 
+def not_python(places: Places, trust: Trust) -> list[str]:
+    """The files that cannot be read as Python, with the line; nothing is run."""
+    found = []
+    for path, data in (*_users(places), *_projects(places, trust, OwnTools())):
+        try:
+            compile(data, path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError) as error:
+            found.append(f"{_said(error, path)}; no tool of this file is loaded")
+    return found
+
+
 def _users(places: Places) -> list[tuple[str, bytes]]:
     return [(path, read_bytes(path) or b"") for path in files(places.user_tools)]
 
@@ -113,7 +124,7 @@ def _problem(spec: ToolSpec, homes: dict[str, str]) -> str:
     try:
         msgspec.json.encode(spec.schema())
     except Exception as error:
-        return f"{spec.name}: its parameters cannot be a schema: {error}"
+        return f"{spec.name}: its parameters are not a valid JSON schema: {error}"
     return ""
 
 
@@ -147,7 +158,9 @@ def _result(name: str, given: object) -> ToolResult:
     if not isinstance(given, ToolResult):
         raise ToolFailed(f"{name} returned {type(given).__name__}; expected text or a ToolResult")
     checked = msgspec.convert(msgspec.to_builtins(given), ToolResult)
-    return ToolResult(checked.content, checked.status, checked.changed, checked.summary, message=checked.message)
+    shown = tuple(image for image in checked.images if image.digest.isalnum())  # the name of a file that was kept
+    told = (checked.content, checked.status, checked.changed, checked.summary)
+    return ToolResult(*told, message=checked.message, images=shown)
 
 
 def _said(error: BaseException, path: str) -> str:

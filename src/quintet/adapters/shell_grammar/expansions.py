@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from quintet.adapters.shell_grammar.quoting import PLAIN, Misread, spelled
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import word_set
 from quintet.domain.shell.syntax import ShellAssignment, ShellCommand, Word
 
 if TYPE_CHECKING:
@@ -21,23 +22,19 @@ _ACTIVE = regex(r"[`\\]|\$[^\s\"')|]")
 _IDENTIFIER = regex(r"[A-Za-z_]\w*", re.ASCII)
 
 
-def listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-SUBSTITUTIONS = listed("command_substitution process_substitution")
-EXPRESSIONS = listed(
+SUBSTITUTIONS = word_set("command_substitution process_substitution")
+EXPRESSIONS = word_set(
     "unary_expression binary_expression postfix_expression parenthesized_expression ternary_expression"
 )
 EXPANSIONS = SUBSTITUTIONS | {"expansion", "arithmetic_expansion"}
-WORDS = EXPANSIONS | listed(
+WORDS = EXPANSIONS | word_set(
     "word number string raw_string ansi_c_string concatenation simple_expansion brace_expression"
 )
 PATTERNS = frozenset({"regex", "extglob_pattern"})
 NAMES = frozenset({"variable_name", "special_variable_name"})
-_EXPANSION_TOKENS = listed("${ } # ## % %% / // /# /% : :- - :+ + :? ? , ,, ^ ^^ [ ]")
-_KEEPS = listed("} :- - := = :+ + :? ?") | {""}  # operators of `${x…}` that leave the value as it is
-_COMPARES = listed("-eq -ne -lt -le -gt -ge -v")
+_EXPANSION_TOKENS = word_set("${ } # ## % %% / // /# /% : :- - :+ + :? ? , ,, ^ ^^ [ ]")
+_KEEPS = word_set("} :- - := = :+ + :? ?") | {""}  # operators of `${x…}` that leave the value as it is
+_COMPARES = word_set("-eq -ne -lt -le -gt -ge -v")
 
 
 class Insides:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from quintet.adapters.shell_grammar.expansions import listed
 from quintet.adapters.shell_grammar.quoting import PLAIN
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import word_set
 from quintet.domain.shell.syntax import Redirect, Script, ShellAssignment, ShellCommand, Word
 
 _NAME = r"[A-Za-z_]\w*+"
@@ -27,7 +27,9 @@ _ASSIGNMENT = regex(rf"({_NAME})=(.*)", re.ASCII | re.DOTALL)
 _SEPARATORS = frozenset({"&&", "||", "|", ";", "\n"})
 _MARKED = frozenset("'\"$\\*?")
 # At the place of a command these mean something else, which the grammar knows to read.
-_ELSEWHERE = listed("{} { } ! [ [[ ]] coproc function case esac select in export declare typeset local readonly unset")
+_ELSEWHERE = word_set(
+    "{} { } ! [ [[ ]] coproc function case esac select in export declare typeset local readonly unset"
+)
 _DUE = {"then": "then", "do": "do", "else": "fi", "elif": "fi", "fi": "fi", "done": "done"}
 _NEXT = {"if": "then", "elif": "then", "while": "do", "until": "do", "then": "fi", "else": "fi", "do": "done"}
 _USUAL = {

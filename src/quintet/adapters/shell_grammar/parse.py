@@ -10,10 +10,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from quintet.adapters.shell_grammar.expansions import EXPANSIONS, NAMES, PATTERNS, WORDS, Insides, listed, shown
+from quintet.adapters.shell_grammar.expansions import EXPANSIONS, NAMES, PATTERNS, WORDS, Insides, shown
 from quintet.adapters.shell_grammar.fast_path import flat
 from quintet.adapters.shell_grammar.quoting import Misread, braced, heredoc_problem, simple_words
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import word_set
 from quintet.domain.shell.syntax import CommandSpan, Redirect, Script, ShellAssignment, ShellCommand, Word
 
 if TYPE_CHECKING:
@@ -30,19 +31,19 @@ _REDIRECT = regex(r"\d?(&>>|&>|>>|>\||>&|>|<) ?([\w./-]+)", re.ASCII)
 _DASH = regex(r"[^'\"\\$`#<>(){}\n]*[ \t](-)[ \t]+<<")
 
 _JOINS = frozenset({"&&", "||"})
-_STATEMENTS = listed(
+_STATEMENTS = word_set(
     "list pipeline redirected_statement for_statement c_style_for_statement while_statement do_group if_statement "
     "elif_clause else_clause case_statement case_item function_definition compound_statement subshell negated_command "
     "test_command declaration_command unset_command command variable_assignment variable_assignments"
 )
-_GROUPS = listed("pipeline subshell do_group if_statement elif_clause else_clause while_statement negated_command")
-_REPEATED = listed("for_statement c_style_for_statement while_statement function_definition")
-_TOKENS = listed(
+_GROUPS = word_set("pipeline subshell do_group if_statement elif_clause else_clause while_statement negated_command")
+_REPEATED = word_set("for_statement c_style_for_statement while_statement function_definition")
+_TOKENS = word_set(
     "; ;; ;& ;;& & && || | |& ( ) { } ! for select in while until do done if then elif else fi case esac function "
     "$( ` <( >( comment"
 )
 # Words of the shell's own grammar: as the name of a command they mean that the tree has gone astray.
-_RESERVED = listed("{ } ! [[ ]] (( coproc do done then fi esac in function if else elif for while until case select")
+_RESERVED = word_set("{ } ! [[ ]] (( coproc do done then fi esac in function if else elif for while until case select")
 
 
 class BashGrammar:

@@ -12,13 +12,13 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
-import apsw
 import msgspec
 
 from quintet.domain.base.lazy_regex import regex
 
 LONG = 400  # characters from which on a string is stored apart: what a reference costs is a tenth of it
 LEVEL = 2  # of compression: a third of the time that the usual one takes, for an eighth more room
+MEMORY = 7  # for it, a step less than usual: to make that ready took longer than most texts do, and saved no room
 KEPT = 64  # texts that a reader remembers: the events of one call lie close together
 KEPT_LENGTH = 100_000  # and the longest of them
 _STRING = regex(r'"((?:[^"\\]++|\\.)*+)"')
@@ -33,7 +33,7 @@ class BrokenContent(Exception):
 class Contents:
     """The table `contents` over one connection."""
 
-    def __init__(self, connection: apsw.Connection, sql: dict[str, str]) -> None:
+    def __init__(self, connection: Any, sql: dict[str, str]) -> None:
         self._connection = connection
         self._sql = sql
         self._kept: OrderedDict[int, str] = OrderedDict()
@@ -66,8 +66,8 @@ class Contents:
         there = self._connection.execute(self._sql["content_by_digest"], (digest,)).fetchall()
         if there:
             return int(str(there[0][0]))
-        self._connection.execute(self._sql["add_content"], (digest, zlib.compress(plain, LEVEL)))
-        return self._connection.last_insert_rowid()
+        self._connection.execute(self._sql["add_content"], (digest, _compressed(plain)))
+        return int(self._connection.last_insert_rowid())
 
     def filled_in(self, data: str, places: str) -> str:
         """The JSON of an event as it was, from what a row holds of it."""
@@ -96,3 +96,8 @@ class Contents:
             if len(self._kept) > KEPT:
                 self._kept.popitem(last=False)
         return text
+
+
+def _compressed(plain: bytes) -> bytes:
+    work = zlib.compressobj(LEVEL, memLevel=MEMORY)
+    return work.compress(plain) + work.flush()

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 
 import apsw
 
@@ -24,12 +25,15 @@ WAL_PAGES = 250
 LACKING = (
     (3, "CREATE TEMP VIEW sessions AS SELECT *, 0 AS lease_number FROM main.sessions"),
     (4, "CREATE TEMP VIEW journal AS SELECT *, NULL AS contents FROM main.journal"),
+    (5, "CREATE TEMP VIEW task_runtime AS SELECT *, 0 AS fence FROM main.task_runtime"),
 )
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError)
 _UNWRITABLE = (apsw.FullError, apsw.ReadOnlyError, apsw.CantOpenError, apsw.IOError, apsw.PermissionsError)
 
 
+@cache
 def load_queries(name: str = "queries.sql") -> dict[str, str]:
+    """The statements of a file by their names: one of the store's, or any by its whole path."""
     with open(os.path.join(SQL_FOLDER, name), encoding="utf-8") as file:
         sections = file.read().split("-- name: ")[1:]
     return {name.strip(): body.strip() for name, _, body in (section.partition("\n") for section in sections)}

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 import apsw
-from msgspec import Struct
 
 from quintet.adapters.sqlite.database import BUSY_MS, load_queries, unmarked
 from quintet.adapters.sqlite.rows import Rows
 from quintet.domain.base.errors import NotFound, StoreUnwritable
 from quintet.domain.base.safe_text import visible
 from quintet.domain.journal.search_text import KINDS, query, text_of
+from quintet.domain.ports.stores import Hit, Hits, Progress
 
 VERSION = 1  # of what is indexed and how
 PIECE = 2000  # event numbers indexed in one transaction
@@ -27,26 +27,10 @@ MOST_LINES = 2000  # of one text, looked through for the line to show
 LINE_LENGTH = 240  # characters of it
 LEAD = 60  # of those, before the first match
 _DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError)
-Progress = Callable[[int, int], None]
 
 
 def _silent(done: int, of: int) -> None:
     """Reports progress to no one."""
-
-
-class Hit(Struct, frozen=True):
-    session: str
-    at: str
-    title: str
-    seq: int
-    what: str  # you, said, answer, call, …
-    line: str
-    matches: tuple[tuple[int, int], ...] = ()  # where in the line, from and to
-
-
-class Hits(Struct, frozen=True):
-    found: int  # events that fit, shown or not
-    hits: list[Hit]
 
 
 def search(path: str, rows: Rows, words: Sequence[str], limit: int, progress: Progress = _silent) -> Hits:
@@ -139,7 +123,7 @@ class HistoryIndex:
         lines = self._best_lines({seq: text for seq, (_, _, _, text) in texts.items()}, any_of)
         titles = {session: self._title(session) for session, _, _, _ in texts.values()}
         hits = [
-            Hit(session, at, titles[session], seq, what, *_shown(lines[seq]))
+            Hit(session, at, titles[session], seq, what, *shown_line(lines[seq]))
             for seq, (session, at, what, _) in texts.items()
         ]
         return Hits(found, hits)
@@ -170,7 +154,7 @@ def _all(connection: apsw.Connection, sql: str, *values: str | int) -> list[tupl
     return connection.execute(sql, values).fetchall()
 
 
-def _shown(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:
+def shown_line(marked: str) -> tuple[str, tuple[tuple[int, int], ...]]:
     """A marked line as plain text of a bounded length, and where its matches are."""
     line, matches = unmarked(marked)
     first = matches[0][0] if matches else 0

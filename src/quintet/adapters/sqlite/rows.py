@@ -1,6 +1,7 @@
 """The store's reads and writes as plain synchronous methods over one connection.
 
-The writer thread uses one for its transactions; queries use another to read, without any event loop.
+The writer thread uses one for its transactions; queries use another to read, without any event loop. Only the named
+statements know the database: another one brings its own, under the same names and with the same places.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import msgspec
 
 from quintet.adapters.sqlite.contents import BrokenContent, Contents
@@ -26,11 +26,22 @@ UNKNOWN = ("Invalid value", "Invalid enum value")  # how a type or a word that i
 
 
 class Rows:
-    def __init__(self, connection: apsw.Connection, path: str) -> None:
+    def __init__(self, connection: Any, path: str, sql: dict[str, str] | None = None) -> None:
         self.connection = connection
         self.path = path
-        self.sql = load_queries()
+        self.sql = sql or load_queries()
         self._contents = Contents(connection, self.sql)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def put_aside(self, data: str) -> tuple[str, str | None]:
+        """An event's JSON as a row holds it: without its long texts, which are stored, and where they belong."""
+        return self._contents.put_aside(data)
+
+    def filled_in(self, data: str, places: str | None) -> str:
+        """An event's JSON as it was."""
+        return data if places is None else self._contents.filled_in(data, places)
 
     # ── reading
 
@@ -165,7 +176,7 @@ class Rows:
         return bool(self._value("holds_lease", lease.session, lease.owner, lease.number))
 
     def _all(self, query: str) -> list[tuple[Any, ...]]:
-        return self.connection.execute(self.sql[query]).fetchall()
+        return list(self.connection.execute(self.sql[query]).fetchall())
 
     def _value(self, query: str, *values: str | int) -> Any:
         return self.connection.execute(self.sql[query], values).fetchall()[0][0]
@@ -176,7 +187,7 @@ class Rows:
         try:
             for seq, at, version, data, contents in rows:
                 if version > protocol.VERSION:
-                    raise self._newer(seq, f"version {version} of events; this one knows {protocol.VERSION}")
+                    raise self._newer(seq, f"event version {version}; this Quintet knows {protocol.VERSION}")
                 if contents is not None:
                     data = self._contents.filled_in(data, contents)
                 events.append(protocol.Recorded(seq, at, protocol.decode_event(data, version)))
@@ -203,7 +214,6 @@ class Rows:
         self.connection.execute(self.sql["insert_session"], values)
 
     def append(self, session: str, batch: Batch) -> list[int]:
-        version = _protocol().VERSION
         execute = self.connection.execute
         fence = (batch.lease.owner, batch.lease.number) if batch.lease else ("", 0)
         execute(self.sql["touch_session"], (batch.at, batch.summary.decode(), batch.title, session, *fence))
@@ -213,16 +223,22 @@ class Rows:
             execute(self.sql["consume"], (batch.consumed,))
             if self.connection.changes() != 1:
                 raise StoreError(f"submission {batch.consumed} was consumed before")
-        seqs = []
-        for kind, data in batch.events:
-            execute(
-                self.sql["append_event"], (session, batch.at, kind, version, *self._contents.put_aside(data.decode()))
-            )
-            seqs.append(self.connection.last_insert_rowid())
+        events = [(kind, *self._contents.put_aside(data.decode())) for kind, data in batch.events]
+        seqs = self._add_events(session, batch.at, _protocol().VERSION, events)
         for question, body in batch.opens:
             execute(self.sql["open_question"], (question, session, batch.at, body))
         for question, answer in batch.closes:
             execute(self.sql["close_question"], (answer, batch.at, question))
+        return seqs
+
+    def _add_events(
+        self, session: str, at: str, version: int, events: Sequence[tuple[str, str, str | None]]
+    ) -> list[int]:
+        """Events by their type, their JSON as a row holds it, and where contents belong in that; their numbers."""
+        seqs = []
+        for kind, data, contents in events:
+            self.connection.execute(self.sql["append_event"], (session, at, kind, version, data, contents))
+            seqs.append(int(self.connection.last_insert_rowid()))
         return seqs
 
     def submit(self, session: str, submitted: Submitted, at: str) -> int:
@@ -243,12 +259,12 @@ class Rows:
         values = (lease.owner, lease.pid, lease.started, lease.until, lease.number, lease.session)
         seen = (former.owner, former.lease_number, former.lease_until)
         self.connection.execute(self.sql["take_lease"], (*values, *seen))
-        return self.connection.changes() == 1
+        return bool(self.connection.changes() == 1)
 
     def renew_lease(self, lease: Lease) -> bool:
         values = (lease.until, lease.session, lease.owner, lease.number)
         self.connection.execute(self.sql["renew_lease"], values)
-        return self.connection.changes() == 1
+        return bool(self.connection.changes() == 1)
 
     def release(self, lease: Lease) -> None:
         self.connection.execute(self.sql["release_lease"], (lease.session, lease.owner, lease.number))
@@ -256,6 +272,8 @@ class Rows:
     def purge(self, session: str) -> None:
         if next(iter(self.connection.execute(self.sql["forks_of"], (session,))), None):
             raise UsageError(f"session {session} has forks that start with its events; purge those first")
+        for (helper,) in list(self.connection.execute(self.sql["helpers_of"], (session,))):
+            self.purge(helper)
         contents = [number for (number,) in self.connection.execute(self.sql["contents_of_session"], (session,))]
         for name in ("purge_journal", "purge_inbox", "purge_submissions", "purge_questions", "purge_session"):
             self.connection.execute(self.sql[name], (session,))

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from shutil import which
+from typing import TYPE_CHECKING
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.git.git_folders import git_folders
-from quintet.adapters.sqlite.database import clear_errors, open_to_read
-from quintet.adapters.sqlite.rows import Rows
-from quintet.adapters.sqlite.task_rows import TaskRows
-from quintet.adapters.tasks.task_folder import TaskFolder
-from quintet.domain.base.errors import StoreDamaged, StoreError
-from quintet.domain.ports.ports import SessionRow
-from quintet.domain.ports.tasks import Claim
+from quintet.adapters.shell_grammar.programs import missing_programs
+from quintet.adapters.sqlite.database import clear_errors
+from quintet.adapters.stores.chosen import store_problem, stored_rows, stored_tasks
+from quintet.adapters.tasks.row_pages import task_files
+from quintet.domain.base.errors import StoreError
 from quintet.domain.tasks.drift import Scan, scan
 from quintet.domain.tasks.health import Finding, OwnPrompts
-from quintet.domain.turn.tool_spec import MachinePart
-from quintet.package import FOLDER, changed_since_start, load
+from quintet.package import FOLDER, changed_since_start
+
+if TYPE_CHECKING:
+    from quintet.domain.ports.ports import SessionRow
+    from quintet.domain.ports.tasks import Claim
+    from quintet.domain.turn.tool_spec import MachinePart
 
 # What git leaves in its folder while it is in the middle of something.
 _UNFINISHED = {
@@ -28,8 +30,6 @@ _UNFINISHED = {
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
 }
-_BUILTINS = frozenset({".", ":", "[", "[[", "cd", "echo", "eval", "exec", "exit", "export", "false", "printf", "pwd"})
-_BUILTINS |= {"set", "source", "test", "trap", "true", "ulimit", "unset"}
 
 
 class ProjectHealth:
@@ -37,51 +37,34 @@ class ProjectHealth:
         self,
         places: Places,
         parts: Callable[[], list[MachinePart]],
-        of_features: Callable[[bool], list[Finding]] = lambda thorough: [],
+        of_rooms: Callable[[bool], list[Finding]] = lambda thorough: [],
         own_prompts: Callable[[], OwnPrompts] = OwnPrompts,
+        fix_rooms: Callable[[], list[str]] = list,
     ) -> None:
         self._places = places
         self.parts = parts
-        self.of_features = of_features
+        self.of_rooms = of_rooms
+        self.fix_rooms = fix_rooms
         self.own_prompts = own_prompts
 
     def store_problem(self, thorough: bool) -> StoreError | None:
-        path = self._places.database
-        try:
-            with clear_errors(path):
-                connection = open_to_read(path)
-                if connection is None:
-                    return None
-                said = str(connection.pragma("quick_check")) if thorough else "ok"
-                rows = Rows(connection, path)
-                rows.sessions(1)
-                TaskRows(connection, path).tasks()
-                if thorough and said == "ok":
-                    rows.read_through()
-            return None if said == "ok" else StoreDamaged(f"{path}: {said}")
-        except StoreError as error:
-            return error
+        return store_problem(self._places, thorough)
 
     def sessions(self) -> list[SessionRow]:
-        path = self._places.database
-        with clear_errors(path):
-            connection = open_to_read(path)
-            return Rows(connection, path).sessions() if connection else []
-
-    def _task_rows(self) -> TaskRows | None:
-        path = self._places.database
-        connection = open_to_read(path)
-        return TaskRows(connection, path) if connection else None
+        with clear_errors(self._places.database):
+            rows = stored_rows(self._places)
+            return rows.sessions() if rows else []
 
     def tasks(self) -> Scan:
-        folder = TaskFolder(self._places.root, self._places.runs)
         with clear_errors(self._places.database):
-            rows = self._task_rows()
-            return scan(rows.tasks() if rows else [], folder.found(), folder.read)
+            rows = stored_tasks(self._places)
+            tasks = rows.tasks() if rows else []
+            files = task_files(self._places, lambda: tasks)
+            return scan(tasks, files.found(), files.read)
 
     def claims(self) -> dict[str, Claim]:
         with clear_errors(self._places.database):
-            rows = self._task_rows()
+            rows = stored_tasks(self._places)
             return rows.claims() if rows else {}
 
     def free_bytes(self) -> list[tuple[str, int]]:
@@ -106,15 +89,4 @@ class ProjectHealth:
         return "" if FOLDER.startswith(own) else changed_since_start()
 
     def missing_programs(self, line: str) -> list[str]:
-        script = load("adapters.shell_grammar.parse:BashGrammar")().parse(line)  # few tasks have such a line
-        words = [command.words[0] for command in script.commands if command.words]
-        names = dict.fromkeys(word.text for word in words if not word.dynamic and not word.glob)
-        own = {span.name for span in script.spans}
-        return [name for name in names if name not in _BUILTINS | own and not is_here(name, self._places.root)]
-
-
-def is_here(program: str, root: str) -> bool:
-    """Whether there is a program of that name on PATH, or at that path of the project. It is not started."""
-    if "/" in program:
-        return os.access(os.path.join(root, os.path.expanduser(program)), os.X_OK)
-    return which(program) is not None
+        return missing_programs(line, self._places.root)

@@ -17,7 +17,7 @@ from itertools import count
 from quintet.adapters.files.private_files import private
 from quintet.adapters.processes.system import SystemClock, process_start
 from quintet.domain.base.errors import StoreError, StoreUnwritable
-from quintet.domain.ports.tasks import FoundFile
+from quintet.domain.ports.tasks import DRAFT, FoundFile
 from quintet.domain.tasks.task import FOLDERS, done_at, has_time
 
 OWN_FOLDER = ".quintet"
@@ -70,7 +70,7 @@ class TaskFolder:
             with open(handle, "rb") as file:
                 info = os.fstat(handle)
                 if not stat.S_ISREG(info.st_mode) or info.st_size > MOST_BYTES:
-                    raise StoreError(f"{path}: not a file of at most {MOST_BYTES} bytes")
+                    raise StoreError(f"{path}: not a regular file, or larger than {MOST_BYTES} bytes")
                 return file.read(MOST_BYTES).decode("utf-8-sig")
         except OSError as error:
             raise StoreError(f"{path}: cannot be read ({error.strerror})") from error
@@ -78,7 +78,10 @@ class TaskFolder:
             raise StoreError(f"{path}: byte {error.start} is not UTF-8") from error
 
     def exists(self, path: str) -> bool:
-        return os.path.lexists(self._whole(path))
+        try:
+            return os.path.lexists(self._whole(path))
+        except StoreError:
+            return False
 
     # ── writing
 
@@ -199,7 +202,12 @@ class TaskFolder:
         return path
 
     def _whole(self, path: str) -> str:
-        return os.path.normpath(os.path.join(self._todo, path))
+        """Where a page lies; what a row says of it leads nowhere else, whoever wrote the row."""
+        whole = os.path.normpath(os.path.join(self._todo, path))
+        draft = os.path.normpath(os.path.join(self._todo, DRAFT))
+        if whole != draft and not whole.startswith((f"{self._todo}/", f"{self._runs}/")):
+            raise StoreError(f"{path}: not a place of task pages", hint="`quintet doctor` shows what is wrong.")
+        return whole
 
     def _relative(self, whole: str) -> str:
         return whole.removeprefix(self._todo + "/")

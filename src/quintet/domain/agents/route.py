@@ -75,6 +75,8 @@ _GLOBAL = {
 }
 _TAKES_NOTHING = (HandlerKind.MENU, HandlerKind.DISMISS)
 _MOST_DIGITS, _MOST_SHOWN = 9, 30
+_MOST_OF_A_NAME = 6  # words
+_MORE_FOLLOWS = ("and", "or", "then")  # behind a name with spaces: something else is wanted too
 _LEAST = ((0.8, Confidence.HIGH), (0.5, Confidence.MEDIUM))
 
 
@@ -110,13 +112,16 @@ def resolve(text: str, agent: Agent, surface: Surface = Surface.TUI, active_run:
 def _with_words(said: InputLine, menu: CompiledMenu) -> ResolvedCommand | None:
     """An item by its name and, behind it, the words it is to work on: `write-spec add …`, `WS: add …`, `*ws add …`.
 
-    A name of one plain word is one only before a colon or behind a mark: else it may as well begin a sentence.
+    A name of one plain word is one only before a colon or behind a mark: else it may as well begin a sentence. A name
+    of several may be typed with spaces: `write spec add …`.
     """
     before, colon, after = said.raw.partition(":")
     if not (colon and (matches := menu.exact.get(name_of(fold(before)))) and after[:1].strip() == ""):
         before, _, after = said.raw.partition(" ")
         typed = said.mark or "-" in before.strip("-") or "_" in before.strip("_")
         matches = menu.exact.get(name_of(fold(before))) if typed else None
+        if not matches:
+            matches, after = _spaced(said.raw, menu)
         opening = words(fold(after))[:1]
         if not matches or after.rstrip().endswith("?") or not TURNING.isdisjoint(opening):
             return None
@@ -124,6 +129,16 @@ def _with_words(said: InputLine, menu: CompiledMenu) -> ResolvedCommand | None:
         return None
     given = structs.replace(said, details="\n".join(filter(None, (after.strip(), said.details))))
     return _meant(given, menu, matches, Confidence.HIGH, "the name of a menu item, with words for it")
+
+
+def _spaced(raw: str, menu: CompiledMenu) -> tuple[tuple[Match, ...] | None, str]:
+    """The longest name of several words that opens a line, and what is behind it."""
+    typed = raw.split()
+    for many in range(min(len(typed) - 1, _MOST_OF_A_NAME), 1, -1):
+        name = name_of(fold(" ".join(typed[:many])))
+        if " " in name and (matches := menu.exact.get(name)) and fold(typed[many]) not in _MORE_FOLLOWS:
+            return matches, raw.split(maxsplit=many)[many]
+    return None, ""
 
 
 def _alternatives(line: str, menu: CompiledMenu) -> list[int]:

@@ -86,7 +86,7 @@ class RunErrorCode(StrEnum):
         "the package lists a workflow, but its workflow.md does not exist",
     )
     GRAPH_FILE_NOT_FOUND = "GRAPH_FILE_NOT_FOUND", "the package lists a workflow, but its graph does not exist"
-    STATE_INIT_FAILED = "STATE_INIT_FAILED", "the run's folder cannot be made"
+    STATE_INIT_FAILED = "STATE_INIT_FAILED", "the run's folder cannot be created"
     RUNS_INDEX_INVALID = "RUNS_INDEX_INVALID", "the record of earlier runs cannot be read"
     ABORTED = "ENGINE_ABORTED", "the run was interrupted, stopped, or reached a limit on calls, money or time"
     MAX_TURNS = (

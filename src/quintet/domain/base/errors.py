@@ -7,6 +7,8 @@
     │   ├── StoreNewer        written by a newer Quintet; left untouched
     │   ├── StoreDamaged      a page or row cannot be read; copied aside
     │   ├── StoreUnwritable   read-only, full, or no permission
+    │   ├── StoreUnreachable  the database server cannot be reached, or lets nobody in
+    │   ├── StoreOlder        made by an older Quintet; `quintet database migrate` brings it up
     │   ├── LeaseLost         another process owns the session now
     │   ├── OwnerGone         the process that owned the session has ended
     │   └── TaskTaken         another process works at the task, or has moved it
@@ -43,7 +45,7 @@ class QuintetError(Exception):
 
 
 class UsageError(QuintetError):
-    """The command cannot be taken as it stands."""
+    """The command is not valid."""
 
     code = "USAGE"
     exit_code = 2
@@ -79,6 +81,18 @@ class StoreUnwritable(StoreError):
     code = "STORE_UNWRITABLE"
 
 
+class StoreUnreachable(StoreError):
+    """The database cannot be reached."""
+
+    code = "STORE_UNREACHABLE"
+
+
+class StoreOlder(StoreError):
+    """The database has no tables of Quintet's, or those of an older one."""
+
+    code = "STORE_OLDER"
+
+
 class LeaseLost(StoreError):
     """Another process has taken this session over; what ran here was stopped. `quintet --resume` attaches to it."""
 
@@ -92,7 +106,7 @@ class OwnerGone(StoreError):
 
 
 class TaskTaken(StoreError):
-    """Another process works at this task."""
+    """Another process is working on this task."""
 
     code = "TASK_TAKEN"
 
@@ -176,7 +190,7 @@ class ModelUnreachable(ModelError):
 
 
 class ModelBadResponse(ModelError):
-    """The model server's answer makes no sense."""
+    """The model server's answer cannot be read."""
 
     code = "LLM_BAD_RESPONSE"
 
@@ -195,7 +209,7 @@ class ModelContextOverflow(ModelError):
 
 
 class ExecutorFailed(QuintetError):
-    """An AI CLI could not work, for no fault of its task."""
+    """An AI CLI could not work, for a reason outside its task."""
 
     code = "EXECUTOR_FAILED"
 

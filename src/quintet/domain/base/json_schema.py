@@ -70,12 +70,12 @@ def flaw(text: str, schema: Schema) -> str:
         return "the schema refers to itself, or the answer is nested too deep"
 
 
-def misfit(value: Any, schema: Any, name: str) -> str:
+def misfit(value: Any, schema: Any, name: str, steps: int = MOST_STEPS) -> str:
     """What is wrong with a value that is called `name`, by a schema that nobody has looked at; empty if nothing is."""
     if not isinstance(schema, dict):
         return "its schema is not a JSON object"
     try:
-        return next(_flaws(value, schema, _Root(schema, MOST_STEPS), name), "")
+        return next(_flaws(value, schema, _Root(schema, steps), name), "")
     except (RecursionError, _TooMuch):
         return "its schema cannot be checked: it refers to itself without end"
     except (TypeError, KeyError, AttributeError, ValueError) as error:

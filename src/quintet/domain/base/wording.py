@@ -1,4 +1,4 @@
-"""Names and numbers in a sentence: lists, counts, and the name that a misspelt one was probably meant to be."""
+"""Words: lists and counts in a sentence, the name that a misspelt one was probably meant to be, tables of words."""
 
 from __future__ import annotations
 
@@ -40,3 +40,8 @@ def first_line(text: str) -> str:
     """The first line of a text; where that only announces what follows, the next with it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(lines[:2]) if lines and lines[0].endswith(":") else "".join(lines[:1])
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words of a table that is written as one text."""
+    return frozenset(text.split())

@@ -56,6 +56,7 @@ class Surface(StrEnum):
 
 PROFILE_ORDER = tuple(PermissionProfile)
 CONTROL_ORDER = tuple(RunControl)  # tightest first, as PROFILE_ORDER
+MODEL_ORDER = tuple(ModelMode)  # the cheapest first
 
 
 class Axes(Struct, frozen=True, gc=False):
@@ -134,7 +135,7 @@ def merge(changes: list[AxesChange]) -> AxesChange:
 
 
 def tightens(before: Axes, after: Axes) -> bool:
-    """Whether `after` lets less happen unasked than `before` (S3 axes with an order; the rest do not count)."""
-    return after.permission_profile.rank < before.permission_profile.rank or CONTROL_ORDER.index(
-        after.run_control
-    ) < CONTROL_ORDER.index(before.run_control)
+    """Whether less runs without approval after it than before: a lower profile, or a run control that asks more."""
+    if after.permission_profile.rank < before.permission_profile.rank:
+        return True
+    return CONTROL_ORDER.index(after.run_control) < CONTROL_ORDER.index(before.run_control)

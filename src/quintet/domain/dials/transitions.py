@@ -26,6 +26,9 @@ class Actor(StrEnum):
     RULE = "rule"  # a standing rule the user wrote
 
 
+REMOTE = "remote:"  # an actor who answers from elsewhere begins so: remote:CHANNEL/ACCOUNT
+
+
 class Boundary(StrEnum):
     """Moments between the parts of a run at which a waiting transition may land."""
 
@@ -46,7 +49,7 @@ class Transition(Struct, frozen=True):
     id: str
     change: AxesChange
     scope: Scope = Scope.NOW
-    actor: Actor = Actor.USER
+    actor: str = Actor.USER  # or remote:CHANNEL/ACCOUNT
     reason: str = ""
 
 

@@ -92,7 +92,7 @@ def _changed(text: str, change: Change) -> tuple[str, str]:
         made = lines.text()
         if made == text:
             raise ToolFailed(
-                "old_string is not written as in the file, and with the file's own spelling nothing changes: "
+                "old_string is not spelled as in the file, and with the file's spelling nothing would change: "
                 f"{_span(places[0])} already {'is' if len(edit.old) == 1 else 'are'} as in new_string"
             )
         return made, _note(places[0])

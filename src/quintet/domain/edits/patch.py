@@ -22,8 +22,8 @@ _REFUSED = (
     ("+++ /dev/null", "a patch cannot delete a file; use fs_delete (toolset data), or bash"),
     ("rename ", "a patch cannot move a file; use fs_move (toolset data), or bash"),
     ("copy ", "a patch cannot copy a file; use Write"),
-    ("old mode ", "a patch cannot change access bits; use bash"),
-    ("new mode ", "a patch cannot change access bits; use bash"),
+    ("old mode ", "a patch cannot change file permissions; use bash"),
+    ("new mode ", "a patch cannot change file permissions; use bash"),
     ("GIT binary patch", "a patch changes text only"),
     ("Binary files ", "a patch changes text only"),
 )

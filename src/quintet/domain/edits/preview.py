@@ -15,8 +15,8 @@ from quintet.domain.edits.file_diff import unified
 from quintet.domain.edits.numbered_diff import numbered
 from quintet.domain.edits.patch import parse
 
-NO_NEWLINE = "(the last line has no newline behind it any more)"
-NEWLINE = "(the last line gets a newline behind it)"
+NO_NEWLINE = "(the last line no longer ends with a newline)"
+NEWLINE = "(the last line now ends with a newline)"
 
 
 def preview(arguments: Mapping[str, object], path: str, content: Callable[[str], str]) -> list[str]:
@@ -33,6 +33,29 @@ def preview(arguments: Mapping[str, object], path: str, content: Callable[[str],
         return differences(before, edited(before, changes).text) if before else _written(changes)
     except ToolFailed:
         return _written(changes)
+
+
+def preview_together(calls: Sequence[tuple[Mapping[str, object], str]], content: Callable[[str], str]) -> list[str]:
+    """What edits that are made one after the other come to: a file's changes below its path.
+
+    Where one does not fit the file as those before it leave it, what was written is shown instead.
+    """
+    was: dict[str, str] = {}
+    becomes: dict[str, str] = {}
+    unfit: dict[str, list[str]] = {}
+    for arguments, path in calls:
+        was.setdefault(path, content(path))
+        now = becomes.get(path, was[path])
+        try:
+            written = str(arguments["content"] or "") if "content" in arguments else None
+            becomes[path] = edited(now, _changes(arguments)).text if written is None else written
+        except ToolFailed:
+            unfit.setdefault(path, []).extend(preview(arguments, path, lambda _, now=now: now))  # type: ignore[misc]
+    return [
+        line
+        for path in was
+        for line in (path, *(differences(was[path], becomes[path]) if path in becomes else ()), *unfit.get(path, ()))
+    ]
 
 
 def differences(before: str, after: str) -> list[str]:

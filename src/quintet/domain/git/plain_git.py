@@ -10,7 +10,6 @@ from __future__ import annotations
 import binascii
 import re
 from collections.abc import Iterable, Iterator
-from urllib.parse import unquote
 
 from quintet.domain.base.lazy_regex import regex
 
@@ -118,6 +117,7 @@ def sizes(said: bytes) -> dict[bytes, int]:
 _ADDRESS = regex(r"[A-Za-z][A-Za-z0-9+.-]*://([^\s/\"'@]+(?:@[^\s/\"'@]+)*)@")
 _HEADER = regex(r"extraheader\s*=\s*(.+)", re.I)
 _NAMED = regex(r"^\s*\w*(?:token|pass|passwd|password|secret)\s*=\s*(.+)", re.I | re.M)
+_ESCAPED = regex(r"(?:%[0-9A-Fa-f]{2})+")
 _FOLDED = regex(r"\\\r?\n\s*")  # a value that goes on in the next line
 _TOKEN = regex(r"(?=\D*\d)(?=[^A-Za-z]*[A-Za-z])[\w.~+=-]{16,}")  # no name of a person or an organisation
 _NO_SECRETS = frozenset({"x-oauth-basic", "x-access-token", "x-token-auth", "oauth2", "basic", "bearer"})
@@ -128,12 +128,16 @@ def credentials_in(config: str) -> set[str]:
     config = _FOLDED.sub("", config)
     found: set[str] = set()
     for address in _ADDRESS.finditer(config):
-        for form in {address[1], unquote(address[1])}:
+        for form in {address[1], _ESCAPED.sub(_unescaped, address[1])}:
             found.update(_of_user(form))
     for header in _HEADER.finditer(config):
         found.update(_of_header(header[1].strip().strip('"')))
     found.update(_plain(named[1]) for named in _NAMED.finditer(config))
     return {one for one in found if one and one.lower() not in _NO_SECRETS}
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return bytes.fromhex(found[0].replace("%", "")).decode("utf-8", "replace")
 
 
 def _of_user(given: str) -> Iterator[str]:

@@ -31,9 +31,8 @@ UNKNOWN_HOST = (
     "connect once in their own terminal"
 )
 NO_KEYS = (
-    "the sandbox shows ssh keys only to a git line that was approved: where git fetch and pull "
-    "need approval (profile trusted or below), they get the user's ssh agent. Or the user runs "
-    "it in their own terminal"
+    "in the sandbox, only an approved git command can use ssh: git fetch and git pull get the user's ssh agent where "
+    "they need approval (profile trusted or below). The user can also run the command in their own terminal"
 )
 NO_KEYS_IN_PARTIAL = "a partial sandbox shows none of the user's ssh keys: the user can run it in their own terminal"
 NO_AGENT = (

@@ -47,6 +47,14 @@ def own_call(text: str) -> tuple[str, str] | None:
     return None
 
 
+def as_input(words: str) -> str:
+    """Words that no person typed, as an input that is words and nothing else: a line that would be a command, a call of
+    the person's own or a choice of a menu does not come first."""
+    words = words.strip()
+    plain = command_name(words) is None and own_call(words) is None and words[:1] != "*"
+    return words if plain else f"Task:\n\n{words}"
+
+
 def is_shell_line(text: str) -> bool:
     """Whether a text is `! line`: a shell line of the person's own, and no `!!tool` call."""
     return text.startswith(_SHELL) and not text.startswith(_CALL) and bool(text.removeprefix(_SHELL).strip())
@@ -133,6 +141,13 @@ def parse(text: str, *, valued: frozenset[str] = frozenset(), switches: frozense
     return CommandLine(name, tuple(words), flags, details)
 
 
+def parse_words(text: str) -> CommandLine:
+    """A command that reads its flags itself: every word as it is, and what is below the line as the last."""
+    first, _, details = text.lstrip().partition("\n")
+    (name, _), *rest = _tokens(first)
+    return CommandLine(name[1:].lower(), (*(word for word, _ in rest), *([details] if details.strip() else ())))
+
+
 def parse_prose(text: str) -> CommandLine:
     """A command whose first line is a sentence, quotes and dashes and all: its one word."""
     first, _, details = text.lstrip().partition("\n")
@@ -181,6 +196,8 @@ class CommandUsage(Struct, frozen=True):
     usage: str
     help: str
     begins: bool = False  # it stands for every /A:B, and begins a turn
+    own_flags: bool = False  # flags are among its words, for itself to read
+    skill: bool = False  # it is the name of a skill
 
 
 def hints(text: str, table: Sequence[CommandUsage]) -> Hints:
@@ -209,6 +226,14 @@ def words_of(usage: str) -> tuple[str, ...]:
     first = usage.split(" ", 2)[1:2]
     words = first[0].strip("[]").split("|") if first else []
     return tuple(word for word in words if word.islower() and word.replace("-", "").isalpha())
+
+
+def most_words(usage: str) -> int | None:
+    """How many words a command takes: none, or one of those that its usage lists; None where they are free."""
+    arguments = usage.split(" ")[1:]
+    if not arguments:
+        return 0
+    return 1 if len(arguments) == 1 and len(words_of(usage)) == arguments[0].count("|") + 1 else None
 
 
 def _commands(typed: str, table: Sequence[CommandUsage]) -> Hints:

@@ -8,18 +8,20 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes, Surface
+from quintet.domain.dials.transitions import REMOTE
 from quintet.domain.journal.file_changes import FileChange
 from quintet.domain.permission.answers import Choice as Choice
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Sandbox, Verdict
 from quintet.domain.permission.rules import Rule
+from quintet.domain.skills.use import SkillUse
 from quintet.domain.turn.messages import KeptImage, Usage
 from quintet.domain.turn.todos import Todo
-from quintet.domain.turn.tool_spec import CallStatus
+from quintet.domain.turn.tool_spec import CallStatus, ShellSeen
 
 
 class CallDecided(Tagged, frozen=True, kw_only=True, gc=False):
-    """The gate's decision on one call, with everything it was decided on."""
+    """The gate's decision on one call, with everything that it is based on."""
 
     call: str
     tool: str
@@ -32,23 +34,23 @@ class CallDecided(Tagged, frozen=True, kw_only=True, gc=False):
     person: bool
     sandbox: Sandbox
     rule: str = ""  # the user's rule that decided, if one did
-    access: str = ""  # what it may touch, and what holds it to that, in words
+    access: str = ""  # what it may touch, and its sandbox, as text
 
 
 class RuleMade(Tagged, frozen=True, kw_only=True, gc=False):
-    """An answer of the user's became a rule: one that lasts, or one of this session."""
+    """An answer of the user became a rule, for the project or for this session."""
 
     rule: Rule
 
 
 class RuleRevoked(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user took a rule of this session back."""
+    """The user revoked a rule of this session."""
 
     rule: str  # its id
 
 
 class QuestionAsked(Tagged, frozen=True, kw_only=True, gc=False):
-    """The session waits for a person."""
+    """The session needs an answer from a person."""
 
     question: str
     kind: str  # approve | choose
@@ -65,21 +67,26 @@ class QuestionAnswered(Tagged, frozen=True, kw_only=True, gc=False):
     choice: str
     note: str = ""
     surface: Surface = Surface.TUI
-    by: str = "user"  # user, or why it was closed without an answer
+    by: str = "user"  # user, remote:CHANNEL/ACCOUNT, or why it was closed without an answer
+
+    @property
+    def closed(self) -> bool:
+        """Whether nobody answered it."""
+        return self.by != "user" and not self.by.startswith(REMOTE)
 
 
 class ToolStarted(Tagged, frozen=True, kw_only=True, gc=False):
-    """A call is about to have its effect; durable before it has any."""
+    """A call is about to start; stored before it has any effect."""
 
     call: str
     turn: str
     tool: str
     arguments: str
-    rights: Surface | UnsetType = UNSET  # the surface of a line that runs with the user's rights; left out for others
+    rights: Surface | UnsetType = UNSET  # the surface of a line that runs with the user's rights; absent for others
 
 
 class ToolFinished(Tagged, frozen=True, kw_only=True, gc=False):
-    """A call's result, as the model is told it."""
+    """A call's result, as the model gets it."""
 
     call: str
     tool: str
@@ -88,7 +95,10 @@ class ToolFinished(Tagged, frozen=True, kw_only=True, gc=False):
     seconds: float = 0.0
     changed: tuple[str, ...] = ()
     summary: str = ""
-    images: tuple[KeptImage, ...] | UnsetType = UNSET  # that the model is shown; left out where there are none
+    images: tuple[KeptImage, ...] | UnsetType = UNSET  # for the model; absent if there are none
+    shell: ShellSeen | UnsetType = UNSET  # the shell that ran its line, or that it started, looked at or ended
+    page: str | UnsetType = UNSET  # the address of the web page that a browser tool shows
+    skill: SkillUse | UnsetType = UNSET  # that the turn works by from here on
 
 
 class ModelConsulted(Tagged, frozen=True, kw_only=True, gc=False):
@@ -105,57 +115,58 @@ class ModelConsulted(Tagged, frozen=True, kw_only=True, gc=False):
     usage: Usage = Usage()
     cost: float = 0.0
     seconds: float = 0.0  # of the call
+    helper: str | UnsetType = UNSET  # the session of the helper that asked, whose journal has the request too
 
 
 class MenuMoved(Tagged, frozen=True, kw_only=True, gc=False):
-    """The model went to another place in the tool menu; an empty toolset is ROOT."""
+    """The model moved in the tool menu; an empty toolset is ROOT."""
 
     toolset: str
 
 
 class TodoMoved(Tagged, frozen=True, kw_only=True, gc=False):
-    """A todo was made, moved on, or stayed claimed with what its verification found."""
+    """A todo was made, changed its status, or stayed claimed with the findings of its verification."""
 
     before: str  # its status until now; empty for a new one
     todo: Todo
 
 
 class PhaseMoved(Tagged, frozen=True, kw_only=True, gc=False):
-    """A run came to another SWE phase; empty `before` begins anew, empty `after` leaves the phases."""
+    """A run entered another SWE phase; an empty `before` starts again, an empty `after` ends the phases."""
 
     before: str
     after: str
     reason: str
-    values: dict[str, Any] = field(default_factory=dict)  # what the phase that was left found out
+    values: dict[str, Any] = field(default_factory=dict)  # the results of the phase before
 
 
 class UserMessaged(Tagged, frozen=True, kw_only=True, gc=False):
-    """The model told the user something while it works."""
+    """The model sent the user a message while it works."""
 
     call: str
     text: str
 
 
 class KeptForCall(Struct, frozen=True, gc=False):
-    """What was kept right before a call that deletes: on record, so that it is known if the process ends in it."""
+    """What was saved just before a call that deletes; recorded in case the process ends during the call."""
 
     call: str
     paths: tuple[str, ...]  # what it deletes: files, folders, patterns
-    states: dict[str, str]  # of what the tree does not hold, or not as it is
+    states: dict[str, str]  # of what the tree does not contain, or not unchanged
 
 
 class CheckpointTaken(Tagged, frozen=True, kw_only=True, gc=False):
-    """The project's files were kept as they are, before a turn or a rewind changes any of them; or before a call that
+    """The project's files were saved before a turn or a rewind changes any of them; or before a call that
     deletes some of them."""
 
     point: str  # the turn or the rewind
-    tree: str = ""  # of all files; empty where only the files that tools write are kept
-    lacking: tuple[str, ...] = ()  # what it does not cover: repositories inside the project, secrets, files too large
-    kept: KeptForCall | UnsetType = UNSET  # left out where no call deletes
+    tree: str = ""  # of all files; empty if only the files that tools write are saved
+    lacking: tuple[str, ...] = ()  # what is not saved: repositories inside the project, secrets, large files
+    kept: KeptForCall | UnsetType = UNSET  # absent if no call deletes
 
 
 class FilesChanged(Tagged, frozen=True, kw_only=True, gc=False):
-    """A call changed files: those that differ between two trees, and those told one by one."""
+    """A call changed files: those that differ between two trees, and those listed one by one."""
 
     point: str
     call: str
@@ -166,21 +177,21 @@ class FilesChanged(Tagged, frozen=True, kw_only=True, gc=False):
     count: int = 0
     added: int = 0  # lines
     removed: int = 0
-    unsure: bool = False  # what was ignored came into view, so nobody knows whether a new file is new
+    unsure: bool = False  # ignored files became visible, so it is not known which files are new
 
 
 class ConversationCleared(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user began a new conversation in the session: the model hears nothing more of the one before."""
+    """The user started a new conversation in the session: the model no longer sees the one before."""
 
-    point: str  # of this, so that the conversation before can be gone back to
+    point: str  # of this event, so that the conversation before can be restored
 
 
 class Rewound(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user went back to before a turn: its files, its conversation, or both."""
+    """The user restored the state before a turn: its files, its conversation, or both."""
 
-    point: str  # of this rewind, so that it can be taken back
-    to: str  # the turn or the rewind before which everything is again
+    point: str  # of this rewind, so that it can be undone
+    to: str  # the turn or rewind whose earlier state was restored
     files: bool
     conversation: bool
     restored: int = 0
-    left: tuple[str, ...] = ()  # the first of the files that were left alone
+    left: tuple[str, ...] = ()  # the first of the files that were not touched

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct, field, structs
 
 from quintet.domain.journal.call_events import MenuMoved, PhaseMoved, TodoMoved, ToolFinished
-from quintet.domain.journal.reasons import not_run
+from quintet.domain.journal.reasons import never_begun
 from quintet.domain.journal.session_events import (
     AgentsPageTold,
     Corrected,
@@ -24,9 +24,10 @@ from quintet.domain.journal.session_events import (
     HookRan,
     ModelReplied,
     QaReported,
+    Recalled,
 )
-from quintet.domain.turn import compression, context, reasoning, surroundings, swe_phases
-from quintet.domain.turn.compression import CallOutcome, Summary
+from quintet.domain.turn import compaction, context, reasoning, surroundings, swe_phases
+from quintet.domain.turn.compaction import CallOutcome, Summary
 from quintet.domain.turn.context import Measured
 from quintet.domain.turn.messages import KeptImage, Message, Role
 from quintet.domain.turn.reports import QaReport
@@ -184,10 +185,13 @@ class ConversationState(Struct):
         self.to_say.append(Message(Role.USER, event.text))
         self._pass_on()
 
+    def recalled(self, event: Recalled) -> None:
+        self.tell(event.text)
+
     def settle(self, running: Container[str]) -> None:
         """Give every call that never got a result one, so the conversation stays whole."""
         for call in self.unanswered:
-            text = OUTCOME_UNKNOWN if call in running else not_run("the turn ended first")
+            text = OUTCOME_UNKNOWN if call in running else never_begun()
             self.spoken.append(Message(Role.TOOL, text, call_id=call))
         self.unanswered = {}
         self._pass_on()
@@ -212,12 +216,12 @@ class ConversationState(Struct):
             return
         latest = len(self.messages) - event.kept
         first = int(self.summary is not None)  # a summary gives way to the one that has taken it in
-        start = max(place for place in compression.boundaries(self.messages) if place <= max(latest, first))
+        start = max(place for place in compaction.boundaries(self.messages) if place <= max(latest, first))
         kept = self.messages[start:]
-        self.messages = [compression.summary_message(event.summary), *kept]
+        self.messages = [compaction.summary_message(event.summary), *kept]
         self.summary = event.summary
         self.head = self.seen
-        self.requests = self.requests[-compression.LAST_REQUESTS :]
+        self.requests = self.requests[-compaction.LAST_REQUESTS :]
         self._forget_pages()
         calls = {call.id for message in kept for call in message.calls}
         self.outcomes = {call: outcome for call, outcome in self.outcomes.items() if call in calls}

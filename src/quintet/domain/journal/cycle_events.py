@@ -17,7 +17,7 @@ from quintet.domain.turn.messages import EndStatus, Usage
 
 
 class CycleBegan(Tagged, frozen=True, kw_only=True, gc=False):
-    """A cycle began, as a run of its own; the text it began with stays what it is to the end."""
+    """A cycle started, as a separate run; its text never changes."""
 
     run: str
     submission: str
@@ -26,21 +26,21 @@ class CycleBegan(Tagged, frozen=True, kw_only=True, gc=False):
     executor: str
     verifier: str
     source: str = ""  # the file the text was read from
-    plans: bool = True  # without: it does the tasks that are there
+    plans: bool = True  # false: it does the existing tasks
 
 
 class ExecutorChosen(Tagged, frozen=True, kw_only=True, gc=False):
-    """Who plans, executes or verifies in this session was chosen; what follows goes by it, in a running cycle too."""
+    """The planner, executor or verifier of this session was chosen; used from now on, also in a running cycle."""
 
     role: ExecutorRole
-    name: str  # empty: as the settings say
+    name: str  # empty: as in the settings
     planner: str  # who does each from now on
     executor: str
     verifier: str
 
 
 class CycleResumed(Tagged, frozen=True, kw_only=True, gc=False):
-    """A cycle that had stopped continues; the end of this stretch answers the submission."""
+    """A stopped cycle continues; the submission is answered when it stops again."""
 
     run: str
     submission: str
@@ -48,7 +48,7 @@ class CycleResumed(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class CycleMoved(Tagged, frozen=True, kw_only=True, gc=False):
-    """A cycle came to another phase."""
+    """A cycle entered another phase."""
 
     run: str
     phase: CyclePhase
@@ -56,12 +56,12 @@ class CycleMoved(Tagged, frozen=True, kw_only=True, gc=False):
     task: str = ""
     title: str = ""
     by: str = ""  # who plans, executes or verifies: native, or an AI CLI
-    attempt: int = 0  # of a unit: how often the task was begun, this time included
+    attempt: int = 0  # of a unit: how often the task was started, including this time
     current: int = 0  # of the tasks of the cycle, which one
     total: int = 0
-    reads_only: bool | UnsetType = UNSET  # of a unit: its task changes nothing, so it may not
+    reads_only: bool | UnsetType = UNSET  # of a unit: its task may not change anything
     cost_budget: float | UnsetType = UNSET  # of a unit: what its task may cost
-    cost_spent: float | UnsetType = UNSET  # and has cost before
+    cost_spent: float | UnsetType = UNSET  # and what it has cost before
 
 
 class PlannedTask(Struct, frozen=True, gc=False):
@@ -72,13 +72,13 @@ class PlannedTask(Struct, frozen=True, gc=False):
 
 
 class PlanMade(Tagged, frozen=True, kw_only=True, gc=False):
-    """A planner's pages were read and found sound; they wait in the staging folder. No tasks: it adds nothing."""
+    """A planner's pages are valid and in the staging folder. Without tasks, it adds nothing."""
 
     run: str
     milestone: str
     by: str
     tasks: tuple[PlannedTask, ...] = ()
-    words: str | UnsetType = UNSET  # the planner's, where it planned nothing
+    words: str | UnsetType = UNSET  # of the planner, if it planned nothing
 
 
 class PlanAccepted(Tagged, frozen=True, kw_only=True, gc=False):
@@ -91,7 +91,7 @@ class PlanAccepted(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class TaskVerified(Tagged, frozen=True, kw_only=True, gc=False):
-    """Whether a task is done, by its own command and by the verifier, with what shows it; or that nothing does."""
+    """Whether a task is done, according to its command and the verifier, with the evidence; or that there is none."""
 
     run: str
     task: str
@@ -100,20 +100,20 @@ class TaskVerified(Tagged, frozen=True, kw_only=True, gc=False):
     by: str
     command: str = ""
     evidence: str = ""  # what the command printed, its last lines
-    findings: str = ""  # what is missing, which goes into the task's file; or why it is not verified
-    unverified: bool = False  # nothing shows it: the task is neither done nor failed
-    unchecked: str | UnsetType = UNSET  # of what is done by the offline rules' word: what nobody looked at
+    findings: str = ""  # what is missing, which is added to the task's file; or why it is not verified
+    unverified: bool = False  # no evidence: the task is neither done nor failed
+    unchecked: str | UnsetType = UNSET  # if the offline rules verified it: what was not checked
 
 
 class CycleStopped(Tagged, frozen=True, kw_only=True, gc=False):
-    """Control returned to the person: the cycle is over, or waits for them."""
+    """The cycle has ended, or needs the user's input."""
 
     run: str
     submission: str
     status: EndStatus
     phase: CyclePhase
     reason: str = ""
-    answer: str = ""  # where each of its tasks stands
+    answer: str = ""  # the status of each of its tasks
     done: int = 0
     failed: int = 0
     left: int = 0
@@ -125,7 +125,7 @@ class CycleStopped(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class ExecutorSaid(Tagged, frozen=True, kw_only=True, gc=False):
-    """A whole message of an AI CLI."""
+    """A complete message of an AI CLI."""
 
     call: str
     text: str
@@ -133,10 +133,10 @@ class ExecutorSaid(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class ExecutorActed(Tagged, frozen=True, kw_only=True, gc=False):
-    """A call of a tool that an AI CLI made by itself, inside the sandbox that its start was given."""
+    """A tool call that an AI CLI made itself, inside its sandbox."""
 
     call: str
-    tool: str  # by its name there
+    tool: str  # its name in the AI CLI
     summary: str
     ok: bool
     output: str = ""
@@ -159,7 +159,7 @@ class ExecutorEnded(Tagged, frozen=True, kw_only=True, gc=False):
     hint: str = ""
     exit_code: int | None = None
     seconds: float = 0.0
-    changed: tuple[str, ...] = ()  # files it says it changed
+    changed: tuple[str, ...] = ()  # files that it reports as changed
     notes: tuple[str, ...] = ()  # what the sandbox stopped
     usage: Usage = Usage()
     cost: float = 0.0

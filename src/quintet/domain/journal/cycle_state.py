@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import UNSET, Struct, convert, structs, to_builtins
 
 from quintet.domain.journal import cycle_events as c
-from quintet.domain.journal.call_events import CallDecided, FilesChanged
-from quintet.domain.journal.reasons import names_a_dial
+from quintet.domain.journal.call_events import CallDecided, FilesChanged, ToolFinished
+from quintet.domain.journal.reasons import is_plain_no, names_a_dial, refusal_of
 from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.journal.turn_state import skipped_call
 from quintet.domain.permission.gate import Verdict
@@ -149,6 +149,8 @@ def after(cycle: CycleState, event: Any) -> CycleState:
             )
         case c.CycleMoved():
             return _moved(cycle, event)
+        case c.PlanMade(milestone=milestone) if milestone == plan.pending:  # the user changed the plan that waits
+            return cycle
         case c.PlanMade():
             made = bool(event.tasks)
             plan = structs.replace(
@@ -243,6 +245,13 @@ def having_refused(cycle: CycleState, event: CallDecided) -> CycleState:
     if cycle.unit.changed_by == cycle.unit.task and cycle.unit.changed and not names_a_dial(event.reason, event.axes):
         return cycle
     return structs.replace(cycle, unit=structs.replace(cycle.unit, refusal=event.reason))
+
+
+def having_declined(cycle: CycleState, event: ToolFinished) -> CycleState:
+    """The user said no to a call of a unit, or of its verification: a unit that is not done then is not tried again."""
+    if not (cycle.at_work and cycle.unit.task and is_plain_no(event.content)):
+        return cycle
+    return structs.replace(cycle, unit=structs.replace(cycle.unit, refusal=refusal_of(event.content)))
 
 
 def having_changed(cycle: CycleState, event: FilesChanged) -> CycleState:

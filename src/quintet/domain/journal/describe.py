@@ -8,8 +8,9 @@ from quintet.domain.agents.agent import headline, numbered
 from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import ModelContextOverflow
 from quintet.domain.base.safe_text import brief, exactly, on_one_line, visible
-from quintet.domain.base.wording import counted, first_line
+from quintet.domain.base.wording import counted, few, first_line
 from quintet.domain.dials import badge
+from quintet.domain.dials.transitions import REMOTE
 from quintet.domain.edits.numbered_diff import numbered_files
 from quintet.domain.journal import describe_cycle as cycle_words
 from quintet.domain.journal import protocol as p
@@ -80,6 +81,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return [Line(f"asked again  {e.kind.replace('_', ' ')}", "dim")]
         case p.AgentsPageTold() as e:
             return [Line(f"page     {on_one_line(e.path)}", "dim")]
+        case p.Recalled() as e:
+            return [Line(f"recalled {few([on_one_line(one) for one in e.sources], 3)}", "dim")]
         case p.DeliveryChecked() as e:
             return [Line(delivery.check_line(e.state, e.reason), "success" if e.state == "DONE" else "warning")]
         case p.QaReported() as e:
@@ -110,8 +113,10 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.ModelFailed() as e:
             again = f"; retrying in {e.retry_in:g} s" if e.retry_in is not None else ""
             return [Line(f"{e.error.code}: {e.error.message}{again}", "warning" if again else "error")]
-        case p.QuestionAnswered() as e if e.by != "user":
+        case p.QuestionAnswered() as e if e.closed:
             return [Line(f"question closed: {e.by}", "dim")]
+        case p.QuestionAnswered(by=by) as e if by.startswith(REMOTE):
+            return [Line(f"answered {e.choice}, by {by}", "dim")]
         case p.InputsHeld(submissions=held) as e:
             first = ", /resume first continues the interrupted turn" if e.reason == EndStatus.INTERRUPTED else ""
             return [Line(f"held     {counted(len(held), 'queued input')}; /queued run starts them{first}", "dim")]
@@ -137,6 +142,8 @@ def _words(recorded: p.Recorded) -> list[Line]:
             return _entered(e)
         case p.AgentDismissed() as e:
             return [Line(f"{e.agent} was dismissed", "info")]
+        case p.HelperAssigned() as e:
+            return [Line(f"helper   {e.helper} of {e.parent}, for call {e.call}", "dim")]
         case p.DataLoaded() as e:
             return [Line(f"data     {e.path} ({e.format}), {len(e.text)} characters", "dim")]
         case p.RunStarted() | p.RunTaken() as e:

@@ -24,9 +24,9 @@ def words(event: object) -> Words:
     """Text and role of each line; nothing for what only matters to the journal."""
     match event:
         case c.CycleBegan():
-            hands = {event.planner, event.executor, event.verifier}
+            used = {event.planner, event.executor, event.verifier}
             who = f"planner {event.planner} · executor {event.executor} · verifier {event.verifier}"
-            return [(f"cycle    {who}", "dim")] if hands != {NATIVE} else []
+            return [(f"cycle    {who}", "dim")] if used != {NATIVE} else []
         case c.CycleMoved():
             return _moved(event)
         case c.PlanMade():
@@ -62,7 +62,7 @@ def _moved(event: c.CycleMoved) -> Words:
         case CyclePhase.EXECUTING:
             again = f" · attempt {event.attempt}" if event.attempt > 1 else ""
             place = f"{event.current}/{event.total}" if event.total else event.task
-            return [(f"unit {place:<3} {event.title}{again}{by}", "info")]
+            return [(f"task {place:<3} {event.title}{again}{by}", "info")]
         case CyclePhase.VERIFYING if by:
             return [(f"verify   {event.title}{by}", "dim")]
     return []
@@ -72,17 +72,11 @@ def _plan(event: c.PlanMade) -> Words:
     if not event.tasks:
         said: Words = [(line, "") for line in event.words.strip().splitlines()] if event.words is not UNSET else []
         return [*said, ("plan     nothing to add", "dim")]
-    rows = [
-        (
-            task.id,
-            task.title,
-            " · ".join(
-                [f"after {', '.join(task.depends_on)}"] * bool(task.depends_on)
-                + [f"verified by `{task.verification}`"] * bool(task.verification)
-            ),
-        )
-        for task in event.tasks
-    ]
+    rows = []
+    for task in event.tasks:
+        after = f"after {', '.join(task.depends_on)}" if task.depends_on else ""
+        verified = f"verified by `{task.verification}`" if task.verification else ""
+        rows.append((task.id, task.title, " · ".join(filter(None, (after, verified)))))
     head = (f"plan     {counted(len(event.tasks), 'task')}", "info")
     return [head, *((f"         {line}".rstrip(), "") for line in table(rows))]
 
@@ -105,7 +99,7 @@ def stopped(event: c.CycleStopped) -> str:
     """How a stretch of a cycle ended."""
     count = [f"{event.done} of {counted(event.done + event.failed + event.left, 'task')} done"]
     count += [f"{event.failed} failed"] if event.failed else []
-    count += [counted(event.units, "unit")] if event.units else []
+    count += [counted(event.units, "attempt")] if event.units else []
     count += [f"{event.cost:.4f}"] if event.cost else []
     counts = " · ".join(count) if event.done + event.failed + event.left else ""
     why, _, more = event.reason.partition("\n")

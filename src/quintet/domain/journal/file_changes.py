@@ -42,6 +42,7 @@ class Restoration(Struct, frozen=True):
 class LeftAlone(Struct, frozen=True):
     path: str
     reason: str
+    interrupted: bool = False  # somebody stopped the restoring before it
 
 
 class RewindPlan(Struct, frozen=True):

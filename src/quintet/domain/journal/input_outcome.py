@@ -25,7 +25,11 @@ from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.skipped import SkippedCall
 
 NOT_BEGUN = "NOT_BEGUN"  # the code of an input that a hook held back
+INTERRUPTED = "INTERRUPTED"  # the code of a command that somebody stopped before it was done
 OWN_TURN, NEXT_TURN = "", "next"  # what a command says of the turn that follows: its own, or the one that goes on
+
+
+_FAILURES = {NOT_BEGUN: EndStatus.BLOCKED, INTERRUPTED: EndStatus.INTERRUPTED}
 
 
 class InputOutcome(Struct, frozen=True):
@@ -92,8 +96,7 @@ class InputWatch:
     def _ran(self, event: CommandRan) -> InputOutcome | None:
         turn = event.data.get("turn")
         if not event.ok:
-            status = EndStatus.BLOCKED if event.code == NOT_BEGUN else EndStatus.FAILED
-            return InputOutcome(status, reason=event.text, event=event)
+            return InputOutcome(_FAILURES.get(event.code, EndStatus.FAILED), reason=event.text, event=event)
         if turn is None:
             return InputOutcome(EndStatus.DONE, event.text, event=event)
         self._asking = True

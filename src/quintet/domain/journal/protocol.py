@@ -12,11 +12,11 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from quintet.domain.agents.run import ErrorInfo
 from quintet.domain.base.wire_json import Tagged
-from quintet.domain.dials.axes import Surface
+from quintet.domain.dials.axes import PermissionProfile, Surface
 from quintet.domain.dials.transitions import Actor
 from quintet.domain.journal.call_events import (
     CallDecided,
@@ -55,6 +55,7 @@ from quintet.domain.journal.run_events import (
     AgentDismissed,
     AgentEntered,
     DataLoaded,
+    HelperAssigned,
     RunMoved,
     RunStarted,
     RunTaken,
@@ -82,6 +83,7 @@ from quintet.domain.journal.session_events import (
     Noticed,
     QaReported,
     ReasoningSwitched,
+    Recalled,
     ReportMade,
     RunPaused,
     RunResumed,
@@ -126,6 +128,7 @@ Event = (
     | ReasoningSwitched
     | Corrected
     | AgentsPageTold
+    | Recalled
     | DeliveryChecked
     | QaReported
     | ReportMade
@@ -147,6 +150,7 @@ Event = (
     | ConversationCleared
     | AgentEntered
     | AgentDismissed
+    | HelperAssigned
     | DataLoaded
     | RunStarted
     | RunTaken
@@ -184,6 +188,7 @@ class Say(Tagged, frozen=True, kw_only=True, gc=False):
     """A line or a page from a person: a slash command if its first line is one, else the input of a turn."""
 
     text: str
+    quoted: str | UnsetType = UNSET  # somebody else's words that come with it: a file that an editor sends along
 
 
 class Answer(Tagged, frozen=True, kw_only=True, gc=False):
@@ -207,7 +212,10 @@ class Submitted(Struct, frozen=True):
     id: str
     body: Submission
     surface: Surface
-    actor: Actor = Actor.USER
+    actor: str = Actor.USER  # or remote:CHANNEL/ACCOUNT
+    highest: PermissionProfile | UnsetType = (
+        UNSET  # of what comes from elsewhere: it turns no higher, and makes no rule
+    )
 
 
 # ── Signals
@@ -241,6 +249,7 @@ class Progress(Tagged, frozen=True, kw_only=True, gc=False):
 
     call: str
     text: str
+    steps: bool = False  # whole lines that say how far it is, for surfaces that show no output as it comes
 
 
 class Countdown(Tagged, frozen=True, kw_only=True, gc=False):
@@ -334,6 +343,7 @@ __all__ = [
     "ExecutorEnded",
     "ExecutorSaid",
     "FilesChanged",
+    "HelperAssigned",
     "HistoryCompacted",
     "HookRan",
     "InputReceived",
@@ -357,6 +367,7 @@ __all__ = [
     "QuestionAnswered",
     "QuestionAsked",
     "ReasoningSwitched",
+    "Recalled",
     "Recorded",
     "ReportMade",
     "Rewound",

@@ -11,8 +11,9 @@ from enum import StrEnum
 from quintet.domain.dials.axes import Axes
 
 FOUND_AS_FILE = "found as a file without a row"
-_NOT_RUN = "not run: "
-_DECLINED = f"{_NOT_RUN}the user said no"
+NOT_RUN = "not run: "
+_DECLINED = f"{NOT_RUN}the user said no"
+_TURN_ENDED = f"{NOT_RUN}the turn ended first"
 _NOT_VERIFIED = "not verified: "
 _REFUSED = "not allowed: "
 _UNATTENDED = ("; nobody can approve it in this run", "; nobody is attached to ask")  # the second: earlier journals
@@ -40,7 +41,7 @@ class Refuser(StrEnum):
 
 def not_run(reason: str) -> str:
     """What the model is told of a call that may not run."""
-    return f"{_NOT_RUN}{reason}"
+    return f"{NOT_RUN}{reason}"
 
 
 def declined(note: str) -> str:
@@ -48,14 +49,29 @@ def declined(note: str) -> str:
     return f"{_DECLINED}: {note}" if note else _DECLINED
 
 
+def never_begun() -> str:
+    """What the model is told of a call that was still waiting when its turn ended."""
+    return _TURN_ENDED
+
+
+def was_begun(content: str) -> bool:
+    """Whether the call whose result this is was decided, and did not just wait when its turn ended."""
+    return content != _TURN_ENDED
+
+
 def refuser_of(content: str) -> Refuser:
     """Who did not let the call run whose result this is."""
     return Refuser.USER if content.startswith(_DECLINED) else Refuser.POLICY
 
 
+def is_plain_no(content: str) -> bool:
+    """Whether this is the result of a call that the user said no to, and nothing about what to do instead."""
+    return content == _DECLINED
+
+
 def refusal_of(content: str) -> str:
     """The reason in the result of a call that did not run."""
-    return content.removeprefix(_NOT_RUN)
+    return content.removeprefix(NOT_RUN)
 
 
 def without_person(reason: str) -> str:

@@ -44,7 +44,7 @@ CANCELLED = "CancelledError"
 
 
 class OwnTool(Struct, frozen=True):
-    """A user's own tool as the engine knows it; what it makes of arguments is on the tape."""
+    """A user's own tool as the engine knows it; what it makes of arguments is in the recording."""
 
     name: str
     description: str
@@ -54,6 +54,9 @@ class OwnTool(Struct, frozen=True):
     needs: tuple[str, ...]
     toolset: str
     confined: bool
+    asks: bool = False
+    pauses: bool = False
+    cut_short: str = ""
 
 
 class Header(Struct, frozen=True, tag_field="type", tag="begin"):
@@ -75,12 +78,17 @@ class Header(Struct, frozen=True, tag_field="type", tag="begin"):
     keeps_images: bool = False  # whether pictures that an input names are taken along
     looks_around: bool = False  # whether the surroundings are looked at before a turn
     finds_pages: bool = False  # whether pages for agents are looked for where calls touch files
+    recalls: bool = False  # whether what fits an input is looked for
+    learns: bool = False  # whether what a run shows may be kept
     agent: str = ""  # that is entered at the start
     own_tools: tuple[OwnTool, ...] = ()
     pages: dict[str, str] = field(default_factory=dict)  # prompts of the project's own
     shipped: dict[str, str] = field(default_factory=dict)  # digests of the others
     commands: tuple[CommandUsage, ...] = ()  # slash commands of features
+    names_skills: bool = False  # whether it is asked what skill a slash command may be
     sees_work: bool = False  # whether commands tell of the whole project's work
+    integrates: bool = False  # whether its units are in a worktree of their own
+    widens: bool = False  # whether it claims what it writes, as a helper
 
 
 class Past(Struct, frozen=True, tag_field="type", tag="event"):
@@ -130,6 +138,9 @@ def own_tool(spec: ToolSpec) -> OwnTool:
         spec.needs,
         spec.toolset,
         spec.confined,
+        spec.asks,
+        spec.course.pauses,
+        spec.course.cut_short,
     )
 
 
@@ -268,7 +279,7 @@ def _take(recording: Recording, text: bytes, version: int) -> None:
 
 
 def streams(entries: Iterable[RecordEntry]) -> Iterable[tuple[RequestDigest, list[RecordEntry]]]:
-    """The model requests on a tape, each with the entries of its reply."""
+    """The model requests of a recording, each with the entries of its reply."""
     asked: tuple[RequestDigest, list[RecordEntry]] | None = None
     for entry in entries:
         if entry.kind == "ask":

@@ -14,21 +14,35 @@ from quintet.domain.turn.messages import Usage
 
 
 class AgentEntered(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user chose an agent; what follows is said to it, until it is dismissed."""
+    """The user opened an agent; it gets all inputs until it is dismissed."""
 
     agent: Agent
-    persona: str  # as the model is told it
+    persona: str  # as the model gets it
     menu: tuple[str, ...]  # the labels, as numbered on the surface it was chosen on
 
 
+class HelperAssigned(Tagged, frozen=True, kw_only=True, gc=False):
+    """The session is a helper's: for whose call it works, as what, and that it may do no more than its parent."""
+
+    helper: str  # its name, as questions and progress show it
+    role: str
+    task: str
+    parent: str  # the session whose call it is
+    call: str
+    depth: int = 1  # 1: of a session of the user's
+    read_only: str = ""  # why it changes nothing; empty: it may
+    branch: str = ""  # where its changes are, if it writes
+    chain: tuple[str, ...] = ()  # the bounds it began with, from the user's session down to its own
+
+
 class AgentDismissed(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user is done with the agent."""
+    """The user left the agent."""
 
     agent: str
 
 
 class DataLoaded(Tagged, frozen=True, kw_only=True, gc=False):
-    """A menu item's data was put before the model."""
+    """The model got the data of a menu item."""
 
     path: str
     format: str
@@ -42,24 +56,24 @@ class RunStarted(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class CycleRecord(Struct, frozen=True):
-    """How far a cycle has come, as a run takes it to another session."""
+    """The progress of a cycle, which a run takes to another session."""
 
     run: str
     text: str = ""
-    submission: str = ""  # what the end of the current stretch answers
+    submission: str = ""  # the submission that is answered when the cycle stops
     planner: str = ""
     executor: str = ""
     verifier: str = ""
     plans: bool = True
-    at_work: bool = False  # false: control is with the person
+    at_work: bool = False  # false: it needs the user's input
     phase: CyclePhase = CyclePhase.IDLE
     iteration: int = 0
     planned: int = 0  # plans that were made
     added_nothing: bool = False  # the last of them had no tasks
-    pending: str = ""  # the milestone of a plan that waits to be accepted
-    accepted: bool = False  # by the user, who gave control back with it
+    pending: str = ""  # the milestone of a plan that needs approval
+    accepted: bool = False  # by the user, so the cycle continues
     milestones: tuple[str, ...] = ()
-    task: str = ""  # the one that a unit is at
+    task: str = ""  # the task of the current unit
     title: str = ""
     attempt: int = 0
     current: int = 0
@@ -81,19 +95,19 @@ class CycleRecord(Struct, frozen=True):
     cost_budget: float | UnsetType = UNSET
     cost_spent: float | UnsetType = UNSET
     cost_from: float | UnsetType = UNSET
-    unsure: str = ""  # a task in whose unit something was being published when it was cut short
+    unsure: str = ""  # a task that was interrupted while it published something
 
 
 class RunTaken(Tagged, frozen=True, kw_only=True, gc=False):
-    """A run that was put aside, here or in another session, is the active one again."""
+    """A run that was not active, here or in another session, is active again."""
 
     run: RunMetadata
-    progress: WorkflowProgress | None = None  # how far it has come in its workflow
+    progress: WorkflowProgress | None = None  # its progress in the workflow
     cycle: CycleRecord | None = None  # or in its cycle
 
 
 class RunMoved(Tagged, frozen=True, kw_only=True, gc=False):
-    """A run came to another phase."""
+    """A run entered another phase."""
 
     run: str
     before: RunPhase
@@ -109,22 +123,22 @@ class WorkflowBegun(Tagged, frozen=True, kw_only=True, gc=False):
     run: str
     workflow: Workflow
     root: str  # the folder its files are in
-    about: str = ""  # what its workflow.md says of the whole
+    about: str = ""  # the text of its workflow.md
 
 
 class StepBegun(Tagged, frozen=True, kw_only=True, gc=False):
-    """The model was given the instructions of the node that the run is at."""
+    """The model got the instructions of the current node."""
 
     run: str
     node: str
     title: str
     text: str
-    agent: Agent | None = None  # of this step, where it is not the session's
+    agent: Agent | None = None  # of this step, if it is not the session's
     persona: str = ""
 
 
 class StepFinished(Tagged, frozen=True, kw_only=True, gc=False):
-    """A step is done, and the run went on along `way`; an empty target leaves the workflow."""
+    """A step is done, and the run continues along `way`; an empty target ends the workflow."""
 
     run: str
     node: str

@@ -20,6 +20,7 @@ class RunState(Struct):
     active: str = ""  # the run that inputs belong to
     known: dict[str, RunMetadata] = field(default_factory=dict)
     progress: dict[str, WorkflowProgress] = field(default_factory=dict)  # of the runs over workflows that are not over
+    begun_by: str = ""  # what began the session: worker, schedule or what a script says; empty: a person
 
     def forked(self) -> RunState:
         """What a fork keeps of it: a run has one session."""

@@ -9,9 +9,10 @@ from msgspec import UNSET, UnsetType, field
 from quintet.domain.agents.run import ErrorInfo
 from quintet.domain.base.wire_json import Tagged
 from quintet.domain.dials.axes import Axes, AxesChange, Surface
-from quintet.domain.dials.transitions import Actor, Scope
+from quintet.domain.dials.transitions import Scope
 from quintet.domain.settings.hooks import HookPlace
-from quintet.domain.turn.compression import Summary
+from quintet.domain.skills.use import SkillUse
+from quintet.domain.turn.compaction import Summary
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.delivery import DeliveryState
 from quintet.domain.turn.messages import EndStatus, Finish, KeptImage, Original, ToolCall, Usage
@@ -20,7 +21,7 @@ from quintet.domain.turn.surroundings import Surroundings
 
 
 class SessionOpened(Tagged, frozen=True, kw_only=True, gc=False):
-    """A session began, new or as a fork of `parent` after its event `forked_after`."""
+    """A session started, new or as a fork of `parent` after its event `forked_after`."""
 
     session: str
     project: str
@@ -28,6 +29,7 @@ class SessionOpened(Tagged, frozen=True, kw_only=True, gc=False):
     program: str
     parent: str = ""
     forked_after: int = 0
+    by: str | UnsetType = UNSET  # worker, schedule or what a script says; absent where a person began it
 
 
 class SessionTaken(Tagged, frozen=True, kw_only=True, gc=False):
@@ -39,44 +41,46 @@ class SessionTaken(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class InputReceived(Tagged, frozen=True, kw_only=True, gc=False):
-    """An input was taken from the inbox; its turn begins when the one before it has ended."""
+    """An input was read from the inbox; its turn starts when the one before it has ended."""
 
     submission: str
     text: str
     surface: Surface
-    order: Order | None = None  # the report that /review or /research wants of it
-    quoted: str | UnsetType = UNSET  # somebody else's words that come with it: a prompt of a server's
+    order: Order | None = None  # the report that /review or /research asks for
+    quoted: str | UnsetType = UNSET  # text by others that belongs to it: a prompt of a server
+    skill: SkillUse | UnsetType = UNSET  # that the user began it by
+    actor: str | UnsetType = UNSET  # remote:CHANNEL/ACCOUNT; absent for the user at a surface
 
 
 class InputRevised(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user changed the text of an input that waits; its place stays."""
+    """The user changed the text of a queued input; its position stays."""
 
     submission: str
     text: str
 
 
 class InputWithdrawn(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user took back an input that waited; it is never begun."""
+    """The user removed a queued input; it never starts."""
 
     submission: str
     reason: str
 
 
 class InputsHeld(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user stopped what ran: the inputs that waited behind it are not begun until they are let go."""
+    """The user stopped the turn: queued inputs are held until they are released."""
 
     submissions: tuple[str, ...]
     reason: str
 
 
 class InputsReleased(Tagged, frozen=True, kw_only=True, gc=False):
-    """The inputs that were held are begun again, in their order."""
+    """The held inputs start again, in order."""
 
     reason: str
 
 
 class CommandRan(Tagged, frozen=True, kw_only=True, gc=False):
-    """A slash command was carried out, or refused with `ok` false and an error code."""
+    """A slash command ran, or was refused with `ok` false and an error code."""
 
     submission: str
     line: str
@@ -84,46 +88,47 @@ class CommandRan(Tagged, frozen=True, kw_only=True, gc=False):
     ok: bool = True
     code: str = ""
     data: dict[str, Any] = field(default_factory=dict)
+    actor: str | UnsetType = UNSET  # remote:CHANNEL/ACCOUNT; absent for the user at a surface
 
 
 class DialsTurned(Tagged, frozen=True, kw_only=True, gc=False):
-    """A transition landed."""
+    """A transition took effect."""
 
     transition: str
     before: Axes
     after: Axes
-    actor: Actor
+    actor: str  # user, rule, or remote:CHANNEL/ACCOUNT
     reason: str
     scope: Scope
     change: AxesChange = AxesChange()
 
 
 class TransitionPending(Tagged, frozen=True, kw_only=True, gc=False):
-    """A dial was turned that waits for its scope."""
+    """A dial change is pending until its scope."""
 
     transition: str
     change: AxesChange
     scope: Scope
-    actor: Actor
+    actor: str
     reason: str
     axes: Axes
 
 
 class TransitionDropped(Tagged, frozen=True, kw_only=True, gc=False):
-    """A waiting transition will not land."""
+    """A pending transition was dropped."""
 
     transition: str
     reason: str
 
 
 class ModelChosen(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user named a model for this session, or with an empty name went back to the routing table."""
+    """The user chose a model for this session; an empty name means the routing table."""
 
     name: str
 
 
 class RunPaused(Tagged, frozen=True, kw_only=True, gc=False):
-    """The run holds at its next step."""
+    """The run pauses at its next step."""
 
     reason: str
 
@@ -135,7 +140,7 @@ class RunResumed(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class TurnStarted(Tagged, frozen=True, kw_only=True, gc=False):
-    """A turn began, at these axes."""
+    """A turn started, with these axes."""
 
     turn: str
     run: str
@@ -143,9 +148,10 @@ class TurnStarted(Tagged, frozen=True, kw_only=True, gc=False):
     text: str
     axes: Axes
     order: Order | None = None
-    surroundings: Surroundings | UnsetType = UNSET  # where they are other than the model was told
-    images: tuple[KeptImage, ...] | UnsetType = UNSET  # that the text names; left out where there are none
-    quoted: str | UnsetType = UNSET  # somebody else's words that come with the text
+    surroundings: Surroundings | UnsetType = UNSET  # if they differ from what the model knows
+    images: tuple[KeptImage, ...] | UnsetType = UNSET  # that the text names; absent if there are none
+    quoted: str | UnsetType = UNSET  # text by others that belongs to it
+    skill: SkillUse | UnsetType = UNSET  # that the user began it by
 
 
 class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):
@@ -156,15 +162,15 @@ class TurnFinished(Tagged, frozen=True, kw_only=True, gc=False):
     answer: str = ""
     reason: str = ""
     error: ErrorInfo | None = None
-    delivery: str = ""  # DONE or NEEDS_WORK; empty where it was not checked
+    delivery: str = ""  # DONE or NEEDS_WORK; empty if it was not checked
     steps: int = 0
     usage: Usage = Usage()
     cost: float = 0.0
-    cycle: str = ""  # the run of the cycle that it was a step of, whose own events say what came of it
+    cycle: str = ""  # the run of its cycle, if it was a step of one; the events of that run have the result
 
 
 class TurnRated(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user rated a turn; of several ratings of one turn the last counts."""
+    """The user rated a turn; if it is rated several times, the last one counts."""
 
     turn: str
     rating: int  # 1 to 5
@@ -172,7 +178,7 @@ class TurnRated(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class ModelRequested(Tagged, frozen=True, kw_only=True, gc=False):
-    """One request to a model, with everything needed to tell later what was sent and why."""
+    """One request to a model, with everything needed to see later what was sent and why."""
 
     step: str
     turn: str
@@ -188,7 +194,7 @@ class ModelRequested(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class ModelReplied(Tagged, frozen=True, kw_only=True, gc=False):
-    """A model's reply, whole or as far as it came."""
+    """A model's reply, complete or partial."""
 
     step: str
     text: str
@@ -197,13 +203,15 @@ class ModelReplied(Tagged, frozen=True, kw_only=True, gc=False):
     thinking: str = ""
     usage: Usage = Usage()
     cost: float = 0.0
-    partial: bool = False  # cut off by an interrupt or a broken stream
-    aside: bool = False  # of a stage that is no part of the conversation: a delivery check, a review
-    original: Original | None = None  # the reply as its wire spells it, to be sent back to the same model
+    partial: bool = False  # stopped by an interrupt or a broken stream
+    aside: bool = False  # of a stage outside the conversation: a delivery check, a review
+    original: Original | None = None  # the reply in the format of its API, to be sent back to the same model
+    response_model: str = ""  # the model that answered, as its server names it
+    response_id: str = ""  # the reply's id at its server
 
 
 class ModelFailed(Tagged, frozen=True, kw_only=True, gc=False):
-    """A model request failed; with `retry_in` it is tried again."""
+    """A model request failed; with `retry_in` it is retried."""
 
     step: str
     error: ErrorInfo
@@ -211,13 +219,13 @@ class ModelFailed(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class ReasoningSwitched(Tagged, frozen=True, kw_only=True, gc=False):
-    """The user wants visible reasoning, or no longer."""
+    """The user turned visible reasoning on or off."""
 
     enabled: bool
 
 
 class Corrected(Tagged, frozen=True, kw_only=True, gc=False):
-    """A reply would not do, and the model was told so; each kind once a turn."""
+    """A reply was not usable, and the model was told so; each kind once per turn."""
 
     turn: str
     kind: Correction
@@ -225,15 +233,23 @@ class Corrected(Tagged, frozen=True, kw_only=True, gc=False):
 
 
 class AgentsPageTold(Tagged, frozen=True, kw_only=True, gc=False):
-    """A call touched files in a folder that has a page for agents, and the model was told it; again if it changed."""
+    """A call touched files in a folder that has a page for agents, and the model got the page; again if it changed."""
 
     turn: str
     path: str
     text: str
 
 
+class Recalled(Tagged, frozen=True, kw_only=True, gc=False):
+    """At the beginning of a turn the model got what is known that fits the input, as data with its sources."""
+
+    turn: str
+    sources: tuple[str, ...]
+    text: str  # as the model got it
+
+
 class DeliveryChecked(Tagged, frozen=True, kw_only=True, gc=False):
-    """Whether the turn delivered what was asked for. Nothing that comes after changes it."""
+    """Whether the turn delivered the request. Nothing changes it later."""
 
     turn: str
     state: DeliveryState
@@ -246,24 +262,24 @@ class QaReported(Tagged, frozen=True, kw_only=True, gc=False):
 
     turn: str
     report: QaReport
-    path: str = ""  # where the report is kept
+    path: str = ""  # where the report is stored
 
 
 class ReportMade(Tagged, frozen=True, kw_only=True, gc=False):
-    """A turn of /review or /research left its report, in Markdown at `path` and in JSON beside it."""
+    """A turn of /review or /research wrote its report, in Markdown at `path` and in JSON next to it."""
 
     turn: str
     kind: str  # review | research
     subject: str
     path: str
     findings: dict[str, int] = field(default_factory=dict)  # of a review, by severity
-    unresolved: int = 0  # places it names that could not be found in the project
+    unresolved: int = 0  # locations that were not found in the project
 
 
 class HistoryCompacted(Tagged, frozen=True, kw_only=True, gc=False):
-    """The conversation's older messages gave way to a summary; the newest `kept` stand as they were.
+    """A summary replaced the conversation's older messages; the newest `kept` are unchanged.
 
-    Where outputs were shortened, that is all that happened: every message stands.
+    If outputs were shortened, nothing else happened: every message is still there.
     """
 
     reason: str
@@ -273,27 +289,29 @@ class HistoryCompacted(Tagged, frozen=True, kw_only=True, gc=False):
     summary: Summary
     kept: int
     by: str = "rules"  # or the model that wrote the summary
-    step: str = ""  # the request for it, if there was one, with what it used
+    step: str = ""  # the request for it, if there was one
     usage: Usage = Usage()
     cost: float = 0.0
     shortened: dict[int, int] | UnsetType = UNSET  # places of the outputs that were, and characters left of each
 
 
 class HookRan(Tagged, frozen=True, kw_only=True, gc=False):
-    """A hook of the user's was run, and what came of it."""
+    """A hook of the user ran, with this result."""
 
     place: HookPlace
     command: str
     exit_code: int
     blocked: bool = False
-    reason: str = ""  # of a no, or of the question it wants
+    reason: str = ""  # why it blocks, or requires approval
     seconds: float = 0.0
-    context: str = ""  # what it tells the model
+    context: str = ""  # its message for the model
 
 
 class Noticed(Tagged, frozen=True, kw_only=True, gc=False):
-    """Something the person should know that belongs to no call."""
+    """Something that the user should know and that belongs to no call."""
 
     level: str  # info | warning | error
     code: str
     text: str
+    shell: str | UnsetType = UNSET  # the background shell that was ended
+    takes_back: str | UnsetType = UNSET  # the command that deletes what a run has learnt

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from quintet.domain.agents.run import RunMetadata
 from quintet.domain.dials.axes import INTERACTIVE, Axes
@@ -80,6 +80,7 @@ class SessionSummary(Struct, frozen=True):
     shells: tuple[ShellBrief, ...] = ()
     executors: CycleRoles = CycleRoles()  # that were chosen for the session
     used: bool = True  # something was done or turned in it; not if it was only looked into
+    begun_by: str | UnsetType = UNSET  # worker, schedule or what a script says; unset: a person
 
 
 def summarise(state: SessionState) -> SessionSummary:
@@ -102,6 +103,7 @@ def summarise(state: SessionState) -> SessionSummary:
         calls=state.turns.open.calls if state.turns.open else 0,
         executors=state.executors,
         used=state.used,
+        begun_by=state.runs.begun_by or UNSET,
         shells=tuple(ShellBrief(name, line) for name, line in state.calls.shells.items()),
     )
 

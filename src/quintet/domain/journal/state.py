@@ -28,11 +28,13 @@ from quintet.domain.journal.session_summary import SessionStatus
 from quintet.domain.journal.turn_state import CallState, TurnState
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.rules import Rule
+from quintet.domain.skills.use import SkillUse, item_text
 from quintet.domain.tasks.roles import ROLE_NAMES, CycleRoles
-from quintet.domain.turn import compression, swe_phases
+from quintet.domain.turn import compaction, swe_phases
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.stage_policy import CallContext, Stage
+from quintet.domain.turn.todos import Todo
 from quintet.domain.turn.tool_spec import CallStatus
 
 REPORTS = frozenset({"review", "research", "plan"})  # orders that the model is told of
@@ -68,6 +70,7 @@ class SessionState(Struct):
     checkpoint: p.CheckpointTaken | None = None  # the newest
     spent: Spending = field(default_factory=Spending)
     rules: tuple[Rule, ...] = ()  # those that hold in this session only
+    helper: p.HelperAssigned | None = None  # whose call this session works for, if it is a helper's
     used: bool = False  # something was done or turned here; not if it was only looked into
 
     def apply(self, event: p.Event) -> None:
@@ -89,12 +92,30 @@ class SessionState(Struct):
         stage = self.conversation.stage
         rules, read_only = self.rules, self.read_only
         return CallContext(
-            self.axes, work.toolset, work.todos, work.swe, stage, report, own, known, step, rules, read_only
+            self.axes,
+            work.toolset,
+            work.todos,
+            work.swe,
+            stage,
+            report,
+            own,
+            known,
+            step,
+            rules,
+            read_only,
+            self.skills,
         )
 
     @property
+    def skills(self) -> tuple[SkillUse, ...]:
+        """That the turn works by which is under way."""
+        return self.turns.open.skills if self.turns.open else ()
+
+    @property
     def read_only(self) -> str:
-        """Why nothing may be changed now: the task that a unit is at changes nothing. Empty if something may."""
+        """Why nothing may be changed now: a helper that reads, a task that changes nothing. Empty if something may."""
+        if self.helper and self.helper.read_only:
+            return self.helper.read_only
         cycle = self.cycle
         held = cycle is not None and cycle.executing and cycle.unit.reads_only
         return f"task {cycle.unit.begun} changes nothing (mutation: none)" if cycle and held else ""
@@ -145,6 +166,7 @@ def _opened(state: SessionState, event: p.SessionOpened) -> None:
         state.turns, state.runs = state.turns.forked(), state.runs.forked()
         state.dials.pending, state.dials.loans = (), ()
         state.questions, state.cycle, state.rules = {}, None, ()
+    state.runs.begun_by = event.by or ""
 
 
 def _input(state: SessionState, event: p.InputReceived) -> None:
@@ -162,11 +184,23 @@ def _turn_started(state: SessionState, event: p.TurnStarted) -> None:
     state.dials.axes = event.axes
     if event.surroundings:
         state.conversation.see(event.surroundings)
+    if event.skill:
+        _list_items(state, event.skill)
     if event.text:
         told = f"{event.text}\n\n{event.quoted}" if event.quoted else event.text
         state.conversation.tell(told, event.images or ())
         if command_line.own_call(event.text) is None:
             state.conversation.requests.append(event.text)
+
+
+def _list_items(state: SessionState, use: SkillUse) -> None:
+    """What the checklists of a skill ask for becomes todos, which the turn has to show."""
+    todos = state.work.todos
+    listed = {todo.content for todo in todos.values()}
+    for item in use.items:
+        if (content := item_text(use.name, item)) not in listed:
+            number = str(1 + max((int(known) for known in todos), default=0))
+            todos[number] = Todo(number, content)
 
 
 def _turn_finished(state: SessionState, event: p.TurnFinished) -> None:
@@ -183,7 +217,7 @@ def _settle(state: SessionState) -> None:
 
 
 def _requested(state: SessionState, event: p.ModelRequested) -> None:
-    if event.stage == compression.STAGE:
+    if event.stage == compaction.STAGE:
         return
     state.conversation.enter(Stage(event.stage))
     state.conversation.model = event.model
@@ -222,10 +256,16 @@ def _finished(state: SessionState, event: p.ToolFinished) -> None:
     started, effects = state.calls.finish(event)
     if state.turns.open and started:
         state.turns.open.calls += 1
+    if event.skill and state.turns.open:
+        state.turns.open.skills += (event.skill,)
+        _list_items(state, event.skill)
     if event.status is CallStatus.OK and event.tool.startswith(OTHERS_WORDS):
-        state.calls.know(event.content, tool=event.tool, asked=started.arguments if started else "")
+        asked = started.arguments if started else ""
+        state.calls.know(event.content, tool=event.tool, asked=asked, page=event.page or "")
     if event.status is CallStatus.INTERRUPTED and Effect.PUBLISH in effects and state.cycle:
         state.cycle = cycle_state.left_unsure(state.cycle)
+    if event.status is CallStatus.DENIED and state.cycle:
+        state.cycle = cycle_state.having_declined(state.cycle, event)
     if state.conversation.result(event) and state.work.swe and started:
         ok, changed = event.status is CallStatus.OK, bool(event.changed)
         state.work.swe = swe_phases.after_call(
@@ -244,6 +284,15 @@ def _corrected(state: SessionState, event: p.Corrected) -> None:
 
 def _page_told(state: SessionState, event: p.AgentsPageTold) -> None:
     state.conversation.page_told(event)
+
+
+def _noticed(state: SessionState, event: p.Noticed) -> None:
+    turn_state.noticed(state.calls, event)
+    state.turns.takes_back = event.takes_back or state.turns.takes_back
+
+
+def _recalled(state: SessionState, event: p.Recalled) -> None:
+    state.conversation.recalled(event)
 
 
 def _delivered(state: SessionState, event: p.DeliveryChecked) -> None:
@@ -308,6 +357,10 @@ def _rule_revoked(state: SessionState, event: p.RuleRevoked) -> None:
 
 def _entered(state: SessionState, event: p.AgentEntered) -> None:
     state.runs.agent, state.runs.persona, state.work.toolset = event.agent, event.persona, ""
+
+
+def _assigned(state: SessionState, event: p.HelperAssigned) -> None:
+    state.helper = event
 
 
 def _dismissed(state: SessionState, event: p.AgentDismissed) -> None:
@@ -398,6 +451,8 @@ _HANDLERS: dict[type, Handler] = {
     p.HookRan: _hook_ran,
     p.Corrected: _corrected,
     p.AgentsPageTold: _page_told,
+    p.Recalled: _recalled,
+    p.Noticed: _noticed,
     p.DeliveryChecked: _delivered,
     p.HistoryCompacted: _compacted,
     p.CheckpointTaken: _kept,
@@ -409,6 +464,7 @@ _HANDLERS: dict[type, Handler] = {
     p.RuleRevoked: _rule_revoked,
     p.AgentEntered: _entered,
     p.AgentDismissed: _dismissed,
+    p.HelperAssigned: _assigned,
     p.DataLoaded: _loaded,
     p.RunTaken: _run_taken,
     p.RunMoved: _run_moved,

@@ -22,6 +22,7 @@ class SessionRow(Struct, frozen=True):
     owner_started: str
     lease_until: float
     lease_number: int = 0  # of the newest lease
+    machine: str = ""  # the owner's, where the store is shared by several
 
 
 class Lease(Struct, frozen=True, omit_defaults=True):

@@ -29,18 +29,19 @@ from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.known_addresses import take_in
 from quintet.domain.permission.rules import subject_of
+from quintet.domain.skills.use import SkillUse
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
 from quintet.domain.turn.skipped import SHELL, SkippedCall, allowed_by
-from quintet.domain.turn.tool_spec import CallStatus
+from quintet.domain.turn.tool_spec import CallStatus, ShellSeen
 
+MOST_COMMANDS = 1000  # whose lines are held
 SHELL_ENDED = "SHELL_ENDED"  # code of the notice that a background shell was ended
-# What they say now, and what they said in earlier versions.
+# What journals say of background shells that were written before it was a field of its own, in two wordings.
 _SHELL_STARTED = regex(r"shell (\S+) (?:was|is) started\.")
-_ENDED_SHELL = regex(r"background shell (\S+) (?:was|is) ended")
-_OVER = regex(r"(?m)^\(exit -?\d+\)$")
-KILL = "kill_shell"
-_NAMES_SHELL = {"bash_output": "bash_id", "write_to_shell": "shell_id", KILL: "shell_id"}
+_SHELL_OVER = regex(r"(?m)^\(exit -?\d+\)$")
+_NOTICE_OF_SHELL = regex(r"background shell (\S+) (?:was|is) ended")
+_NAMES_SHELL = {"bash_output": "bash_id", "write_to_shell": "shell_id", "kill_shell": "shell_id"}
 
 
 def skipped_call(event: CallDecided) -> SkippedCall | None:
@@ -71,6 +72,7 @@ class OpenTurn(Struct):
     steps: int = 0
     calls: int = 0
     skipped: list[SkippedCall] = field(default_factory=list)
+    skills: tuple[SkillUse, ...] = ()  # that it works by
 
 
 class TurnState(Struct):
@@ -84,6 +86,8 @@ class TurnState(Struct):
     interrupted: bool = False  # the last turn was cut off and can be resumed
     skipped: int = 0  # calls of the newest run that nobody could approve
     run: str = ""  # that run
+    takes_back: str = ""  # the command that deletes what was learnt last; empty once it ran
+    commands: dict[str, str] = field(default_factory=dict)  # lines of slash commands, by their submissions
 
     def answered(self, submission: str) -> None:
         """An input that has begun its turn or cycle, or was answered without one, waits no longer."""
@@ -95,7 +99,7 @@ class TurnState(Struct):
         return next((one for one in self.waiting if one.submission not in self.held), None)
 
     def begin(self, event: TurnStarted) -> None:
-        self.open = OpenTurn(event.turn, event.run, event.submission)
+        self.open = OpenTurn(event.turn, event.run, event.submission, skills=(event.skill,) if event.skill else ())
         if event.run != self.run:
             self.run, self.skipped = event.run, 0
         self.answered(event.submission)
@@ -121,6 +125,10 @@ class TurnState(Struct):
 
 def _command_ran(turns: TurnState, event: CommandRan) -> None:
     turns.answered(event.submission)
+    turns.takes_back = "" if event.line == turns.takes_back else turns.takes_back
+    turns.commands[event.submission] = event.line
+    if len(turns.commands) > MOST_COMMANDS:
+        del turns.commands[next(iter(turns.commands))]
 
 
 def _paused(turns: TurnState, event: RunPaused) -> None:
@@ -172,34 +180,46 @@ class CallState(Struct):
         self.last_result = event.content
         started = self.running.pop(event.call, None)
         if started and event.status is CallStatus.OK:
-            self._told_of_shell(started, event.content)
+            seen = event.shell or _earlier_shell(started.tool, started.arguments, event.content)
+            if seen and not seen.running:
+                self.shells.pop(seen.name, None)
+            elif seen and started.tool == SHELL:
+                self.shells |= {seen.name: brief(started.arguments)}
         return started, self.effects.pop(event.call, ())
-
-    def _told_of_shell(self, started: ToolStarted, content: str) -> None:
-        """A shell that goes on, or of which a call has seen the end."""
-        over = started.tool == KILL or _OVER.search(content)
-        if started.tool == SHELL and (named := _SHELL_STARTED.match(content)):
-            self.shells |= {} if over else {named[1]: brief(started.arguments)}
-        elif over and (word := _NAMES_SHELL.get(started.tool)):
-            self.shells.pop(str(json.decode(started.arguments).get(word)), None)
 
     def settle(self) -> None:
         self.running = {}
         self.effects = {}
 
-    def know(self, text: str, *, bare: bool = False, tool: str = "", asked: str = "") -> None:
+    def know(self, text: str, *, bare: bool = False, tool: str = "", asked: str = "", page: str = "") -> None:
         """Take in the addresses in a text that is not the model's; `bare`: also those without a scheme."""
         if ":" in text or (bare and "." in text):
-            take_in(self.addresses, text, bare=bare, tool=tool, asked=asked)
+            take_in(self.addresses, text, bare=bare, tool=tool, asked=asked, page=page)
 
 
 def _started(calls: CallState, event: ToolStarted) -> None:
     calls.running[event.call] = event
 
 
-def _noticed(calls: CallState, event: Noticed) -> None:
-    if event.code == SHELL_ENDED and (named := _ENDED_SHELL.match(event.text)):
-        calls.shells.pop(named[1], None)
+def _earlier_shell(tool: str, arguments: str, content: str) -> ShellSeen | None:
+    """The background shell of a call in an earlier journal, from what the model was told."""
+    over = tool == "kill_shell" or _SHELL_OVER.search(content) is not None
+    if tool == SHELL and (named := _SHELL_STARTED.match(content)):
+        return ShellSeen(named[1], running=not over)
+    if word := _NAMES_SHELL.get(tool):
+        return ShellSeen(str(json.decode(arguments).get(word)), running=not over)
+    return None
+
+
+def _earlier_end(notice: str) -> str:
+    """The background shell that a notice of an earlier journal says was ended; empty if none."""
+    named = _NOTICE_OF_SHELL.match(notice)
+    return named[1] if named else ""
+
+
+def noticed(calls: CallState, event: Noticed) -> None:
+    if event.code == SHELL_ENDED:
+        calls.shells.pop(event.shell or _earlier_end(event.text), None)
 
 
 def _taken(calls: CallState, event: SessionTaken) -> None:
@@ -208,6 +228,5 @@ def _taken(calls: CallState, event: SessionTaken) -> None:
 
 CALL_FOLDS: dict[type, Callable[[CallState, Any], None]] = {
     ToolStarted: _started,
-    Noticed: _noticed,
     SessionTaken: _taken,
 }

@@ -14,12 +14,12 @@ from urllib.parse import urlsplit
 from msgspec import Struct, field, structs
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.models.known_models import ADAPTIVE as ADAPTIVE
+from quintet.domain.models.known_models import BUDGET as BUDGET
+from quintet.domain.models.known_models import LEVEL as LEVEL
+from quintet.domain.models.known_models import ROWS, KnownModel
 from quintet.domain.models.presets import BY_NAME
 from quintet.domain.models.prices import Prices, prices_of
-from quintet.domain.models.table import ADAPTIVE as ADAPTIVE
-from quintet.domain.models.table import BUDGET as BUDGET
-from quintet.domain.models.table import LEVEL as LEVEL
-from quintet.domain.models.table import ROWS, KnownModel
 from quintet.domain.settings.settings import REPLAYED, ROUTES, ModelSettings, Settings
 
 OWN, KNOWN, LOCAL, UNKNOWN = "settings", "known", "local", "unknown"

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.lazy_regex import regex
@@ -76,6 +76,7 @@ class ProposedModels(Struct, frozen=True):
 
 
 _CLAUDE = ((r"claude-.*haiku",), (r"claude-.*sonnet",), (r"claude-.*opus",))
+_NOT_IN_NAMES = regex(r"[^A-Za-z0-9]+")
 _LOCAL = (
     r"coder",
     r"gpt-oss",
@@ -297,8 +298,18 @@ BY_NAME = {preset.name: preset for preset in PRESETS}
 _ALIASES = {other: preset.name for preset in PRESETS for other in preset.other_names}
 
 
+def own_server(address: str) -> Preset:
+    """A server of the user's own, which speaks the usual protocol and is named after its host."""
+    asked = Preset("", address, CHAT, key_needed=False, path="/v1", patterns=((), _LOCAL, ()))
+    base_url = address_from(asked, address)
+    host = host_of(base_url)
+    return structs.replace(asked, name=_NOT_IN_NAMES.sub("-", host).strip("-"), title=host, base_url=base_url)
+
+
 def find(name: str) -> Preset:
-    """The preset of that name; UsageError with the nearest one."""
+    """The preset of that name, or the server at that address; UsageError with the nearest one."""
+    if "://" in name:
+        return own_server(name.strip())
     folded = name.strip().lower()
     preset = BY_NAME.get(_ALIASES.get(folded, folded))
     if preset is None:

@@ -37,6 +37,7 @@ class Choice(Struct, frozen=True, gc=False):
     label: str
     turns: AxesChange | UnsetType = UNSET  # the dials that this answer turns
     takes_text: bool | UnsetType = UNSET  # the answer is what the person types; left out where it is not
+    only_selects: bool | UnsetType = UNSET  # its key answers nothing without Enter; left out where it does
 
 
 def chosen(choices: Sequence[Choice], word: str) -> str:
@@ -77,6 +78,16 @@ class AskedCall(Struct, frozen=True):
 def answers(asked: AskedCall, at: Callable[[Axes], Decision]) -> tuple[Choice, ...]:
     """The choices of a question; `at` decides on the same call at other axes."""
     return (Choice(YES, "yes"), *_rules(asked), *_dials(asked, at), *REFUSALS)
+
+
+def answers_together(asked: Sequence[AskedCall], at: Callable[[AskedCall, Axes], Decision]) -> tuple[Choice, ...]:
+    """The choices of one question about several edits: what holds for each of them, and no rule for a single file."""
+
+    def hardest(axes: Axes) -> Decision:
+        decided = [at(one, axes) for one in asked]
+        return next((one for one in decided if one.verdict is not Verdict.ALLOW), decided[0])
+
+    return tuple(choice for choice in answers(asked[0], hardest) if choice.key != ALWAYS)
 
 
 def _rules(asked: AskedCall) -> list[Choice]:
@@ -121,17 +132,15 @@ def made_rules(
         effects=asked.decision.lifts,
         reason=asked.decision.reason,
     )
-    match choice:
-        case "a":
-            return (rule,)
-        case "p" if asked.prefix:
-            # The pattern is what an older program goes by, which knows no prefixes: the bare command.
-            return (structs.replace(rule, words=asked.prefix, pattern=exactly(" ".join(asked.prefix))),)
-        case "s":
-            return (structs.replace(rule, session=session),)
-        case "x" if asked.accepts_edits:
-            every = structs.replace(rule, pattern=ANY, session=session)
-            others = sorted(EDITORS - {asked.tool})
-            own = structs.replace(every, tool=asked.tool)
-            return (own, *(structs.replace(every, id=new_id(), tool=other) for other in others))
+    if choice == ALWAYS:
+        return (rule,)
+    if choice == PREFIX and asked.prefix:
+        # The pattern is what an older program goes by, which knows no prefixes: the bare command.
+        return (structs.replace(rule, words=asked.prefix, pattern=exactly(" ".join(asked.prefix))),)
+    if choice == SESSION:
+        return (structs.replace(rule, session=session),)
+    if choice == EDITS and asked.accepts_edits:
+        every = structs.replace(rule, pattern=ANY, session=session)
+        others = sorted(EDITORS - {asked.tool})
+        return (every, *(structs.replace(every, id=new_id(), tool=other) for other in others))
     return ()

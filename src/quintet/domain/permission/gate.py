@@ -35,6 +35,8 @@ from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces
 from quintet.domain.permission.protected_paths import PROTECTION, Protection, inside, is_write_protected
 from quintet.domain.permission.question import is_command
 from quintet.domain.permission.rules import ANY, Rule, allowing, denying, describe, is_exact, names_both
+from quintet.domain.skills.use import SkillUse, folders
+from quintet.domain.skills.use import refusal as skill_refusal
 from quintet.domain.turn.tool_spec import ToolSpec, Touch
 
 
@@ -73,6 +75,7 @@ class Terms(Struct, frozen=True):
     shown: tuple[str, ...] = ()  # folders outside the project that the sandbox shows every command, read-only
     places: OpenedPlaces = NOTHING_OPENED  # what the user's settings show and give to what runs in a sandbox
     read_only: str = ""  # why nothing may be changed now, whatever the work mode; empty: it may
+    skills: tuple[SkillUse, ...] = ()  # that the turn works by: they narrow what it may do
 
 
 _STEPS: dict[PermissionProfile, frozenset[Effect]] = {
@@ -290,6 +293,10 @@ def _refusal(case: _Case) -> str:
         return f"{spec.name} needs profile {spec.profile} or above; this is {axes.permission_profile}"
     if touch.refused:
         return _brief(touch.refused)
+    if touch.least and touch.least.rank > axes.permission_profile.rank:
+        return f"it needs profile {touch.least} or above; this is {axes.permission_profile}"
+    if terms.skills and (why := skill_refusal(terms.skills, spec.name, effects, case.lines)):
+        return _brief(why)
     for path in touch.writes:
         if is_write_protected(inside(path, terms.root) or path):
             return f"{_brief(path)} is protected: no call may write it"
@@ -371,7 +378,7 @@ def _question(case: _Case, away: list[str]) -> tuple[str, frozenset[Effect]]:
         editing = case.spec.name in EDITORS and effects == {Effect.EDIT}
         return f"in chat every change needs approval{why}", effects if editing else _NOTHING
     if touch.asks:
-        lifted = ", unless a rule of yours names it" if effects - READING else ""
+        lifted = ", unless one of your rules allows it" if effects - READING else ""
         return f"{touch.asks}: it needs approval{lifted}{why}", effects - READING
     if beyond := effects - UNASKED[axes.permission_profile]:
         return f"{_DOING[_last(beyond)]} needs approval in profile {axes.permission_profile}{why}", effects - READING
@@ -420,7 +427,8 @@ def _readable(path: str, terms: Terms, spec: ToolSpec) -> bool:
     """Whether a path may be read unasked: the project's, and what the sandbox shows every command anyway."""
     if inside(path, terms.root) is not None or _shown(path, terms, spec):
         return True
-    return path.startswith("/") and any(inside(path, folder) is not None for folder in terms.readable_folders)
+    own = (*terms.readable_folders, *folders(terms.skills))
+    return path.startswith("/") and any(inside(path, folder) is not None for folder in own)
 
 
 def may_be_shown(path: str) -> bool:
@@ -454,6 +462,9 @@ def _grant(case: _Case, keys: tuple[str, ...]) -> Grant:
     secrets = granted(case.touch.effects, case.lines.commands, exposures(terms.expose)) if terms.expose else ()
     grant = Grant(ordered(effects), roots, bool(effects & NETWORKED), outside, secrets, keys)
     contained = (is_command(case.touch) or GIT in case.spec.needs) and Effect.OUTSIDE not in effects
+    if terms.skills and contained:  # a script of a skill's reads the files beside it
+        reads_too = tuple(dict.fromkeys((*outside, *folders(terms.skills))))
+        grant = Grant(grant.effects, roots, grant.network, reads_too, secrets, keys)
     return opened(grant, terms.places, writes=bool(roots)) if contained else grant
 
 

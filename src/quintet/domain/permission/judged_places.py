@@ -81,7 +81,7 @@ def _place_refusal(path: str, write: bool, around: Around) -> str:
     if around.protection.is_secret(path):
         return "it may contain secrets, which no command sees"
     if held := _secret_below(path, around.home):
-        return f"{held} is in it, which may contain secrets; name a folder further down"
+        return f"{held} is in it and may contain secrets; choose a folder inside it"
     if not write:
         return ""
     if any(_below(path, one) or _below(one, path) for one in around.system):
@@ -90,7 +90,7 @@ def _place_refusal(path: str, write: bool, around: Around) -> str:
         return "it contains programs that you start: a command could replace them"
     below_home = path.removeprefix(f"{around.home}/") if _below(path, around.home) else ""
     if below_home and (found := protected_by(below_home)):
-        return f"a command could change what your own programs start: {found.reason}"
+        return f"a command could change what your own programs run: {found.reason}"
     return ""
 
 

@@ -27,8 +27,6 @@ MOST_LENGTH = 4_000  # of one address
 _PORTS = {"http": 80, "https": 443}
 _ADDRESS = regex(r"https?://[^\s<>\"\'`\\\x00-\x1f\x7f]{1,4000}", 2)  # re.IGNORECASE
 _BARE = regex(r"(?<![\w@/.:-])(?:[a-z0-9-]+\.)+[a-z]{2,}(?::\d+)?(?:/[^\s<>\"\'`]*)?", 2)
-# Of a page in the browser: where it is, and where its links lead, which is told from there.
-_TAB = regex(r"^tab \d+ · .*?(https?://\S+)", 8)  # re.MULTILINE
 _LINK = regex(r"→ ([^\s\]]+)")
 _ENDS = ".,;:!?)]}*_|\u2026"
 
@@ -47,18 +45,19 @@ def normalised(address: str) -> str:
     return f"{parts.scheme}://{where}{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
 
 
-def addresses_in(text: str, *, bare: bool = False) -> set[str]:
+def addresses_in(text: str, *, bare: bool = False, page: str = "") -> set[str]:
     """The addresses that stand in a text, each with and without the marks of punctuation at its end.
 
-    `bare`: those without http too, as people write them.
+    `bare`: those without http too, as people write them. `page`: the address of a page in the browser that the text
+    shows; its links lead from there.
     """
     if "://" not in text and not bare:
         return set()
     written = [match[0] for match in _ADDRESS.finditer(text)] if "://" in text else []
     if bare:
         written += [f"{scheme}://{match[0]}" for match in _BARE.finditer(text) for scheme in _PORTS]
-    if "→" in text and (base := _TAB.search(text)):
-        written += [_joined(base[1], match[1]) for match in _LINK.finditer(text)]
+    if page:
+        written += [_joined(page, match[1]) for match in _LINK.finditer(text)]
     found = set()
     for one in written:
         while one:
@@ -75,12 +74,6 @@ def _whole(address: str) -> str:
     return f"{plain}#{rest}" if plain and mark and rest else plain
 
 
-def is_of_the_web(text: str) -> bool:
-    """Whether what a browser tool shows is a page of the web's, and none of the project's own files."""
-    head = next((line for line in text.splitlines() if line.startswith("tab ")), "")
-    return head.rpartition(" · ")[2].startswith(("http://", "https://"))
-
-
 def _joined(base: str, link: str) -> str:
     try:
         return urljoin(base, link)
@@ -88,17 +81,17 @@ def _joined(base: str, link: str) -> str:
         return ""
 
 
-def take_in(known: set[str], text: str, *, bare: bool = False, tool: str = "", asked: str = "") -> None:
-    """Know the addresses of a text from now on; not if it is a page of the project's that a browser tool shows.
+def take_in(known: set[str], text: str, *, bare: bool = False, tool: str = "", asked: str = "", page: str = "") -> None:
+    """Know the addresses of a text from now on; of what a browser tool shows, only those of a page of the web's.
 
-    `bare`: the text is the user's. `asked`: what a tool was called with.
+    `bare`: the text is the user's. `asked`: what a tool was called with. `page`: the address of the page it shows.
     """
     if len(known) >= MOST_KNOWN:
         return
     if tool == "mcp_tool":
         known |= listed_in(asked, text)
-    elif not tool.startswith("browser_") or is_of_the_web(text):
-        known |= addresses_in(text, bare=bare) | (named_by_user(text) if bare else set())
+    elif not tool.startswith("browser_") or normalised(page):
+        known |= addresses_in(text, bare=bare, page=page) | (named_by_user(text) if bare else set())
 
 
 def composed(addresses: Iterable[str], known: Set[str]) -> str:

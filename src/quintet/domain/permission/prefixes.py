@@ -10,49 +10,49 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quintet.domain.base.lazy_regex import regex
-
-
-def listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
+from quintet.domain.base.wording import word_set
 
 # Programs of which everything they do is one thing.
-_ALONE = listed(
+_ALONE = word_set(
     "pytest py.test ruff mypy pyright black isort flake8 pylint bandit tox nox ctest gcc cc g++ c++ clang clang++ "
     "rustc javac scalac kotlinc ghc eslint prettier tsc jest vitest mocha gofmt golangci-lint rustfmt shellcheck shfmt "
     "hadolint yamllint clang-format clang-tidy sphinx-build stylelint biome ty pyrefly rspec rubocop phpunit ava tap "
     "mkdir touch"
 )
 # Those that may stand in a rule made by hand; a question offers the line as it is.
-_BROAD = listed("rm rmdir unlink truncate")
+_BROAD = word_set("rm rmdir unlink truncate")
 # Programs with subcommands, and those of them that run nothing they are told to run.
 _SUBCOMMANDS = {
-    "npm": listed("test t tst ci"),
-    "pnpm": listed("test t"),
-    "yarn": listed("test"),
-    "bun": listed("test"),
-    "cargo": listed("build b check c test t bench clippy fmt doc"),
-    "go": listed("build test vet fmt"),
-    "dotnet": listed("build test format"),
-    "swift": listed("build test"),
-    "bazel": listed("build test"),
-    "mix": listed("compile test format"),
-    "deno": listed("test lint fmt check"),
-    "flutter": listed("test analyze"),
-    "dart": listed("test analyze format"),
-    "uv": listed("sync lock"),
-    "mkdocs": listed("build"),
-    "meson": listed("compile test"),
+    "npm": word_set("test t tst ci"),
+    "pnpm": word_set("test t"),
+    "yarn": word_set("test"),
+    "bun": word_set("test"),
+    "cargo": word_set("build b check c test t bench clippy fmt doc"),
+    "go": word_set("build test vet fmt"),
+    "dotnet": word_set("build test format"),
+    "swift": word_set("build test"),
+    "bazel": word_set("build test"),
+    "mix": word_set("compile test format"),
+    "deno": word_set("test lint fmt check"),
+    "flutter": word_set("test analyze"),
+    "dart": word_set("test analyze format"),
+    "uv": word_set("sync lock"),
+    "mkdocs": word_set("build"),
+    "meson": word_set("compile test"),
 }
-_SCRIPTS = {"npm": listed("run run-script"), "pnpm": listed("run"), "yarn": listed("run")}  # and then a script's name
+_SCRIPTS = {
+    "npm": word_set("run run-script"),
+    "pnpm": word_set("run"),
+    "yarn": word_set("run"),
+}  # and then a script's name
 # Programs that are told targets: one of them, and after it only switches that change nothing of what is built.
-_TARGETS = listed("make gmake just rake ninja gradle mvn")
+_TARGETS = word_set("make gmake just rake ninja gradle mvn")
 _SWITCHES = regex(
     r"-[jl]?\d+|-[jkBsSiqnvV]|--(?:jobs|keep-going|silent|quiet|dry-run|always-make|verbose|offline|info|no-daemon)"
 )
 _NAME = regex(r"[A-Za-z0-9][\w:.+-]*")
 _HERE = regex(r"(?:\./)?(?:[\w+@-][\w.+@-]*|\.[\w+@-][\w.+@-]*)(?:/[\w+@.-]+)+|\./[\w+@-][\w.+@-]*")
-_RUNS_OTHERS = listed(
+_RUNS_OTHERS = word_set(
     "sh bash zsh dash ksh mksh ash fish csh tcsh rbash perl ruby node nodejs php lua luajit tclsh wish Rscript R pwsh "
     "guile racket sbcl clisp ghci irb groovy scala julia elixir erl swipl octave jshell java ts-node tsx deno bun "
     "python pypy ipython pythonw awk gawk mawk nawk sed gsed env xargs parallel watch entr find fd git npx bunx pnpx "

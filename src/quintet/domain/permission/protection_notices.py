@@ -69,7 +69,8 @@ def _about_moved(who: str, moved: Sequence[MovedAside], home: str) -> str:
     first = moved[0]
     folder = first.now[: -len(first.path) - 1] if first.now.endswith(f"/{first.path}") else ""
     together = folder and all(one.now == f"{folder}/{one.path}" for one in moved)
-    place = "your home" if first.path[:1] == "/" else "the project"
+    at_home = first.path[:1] == "/"
+    place = "your home" if at_home else "the project"
     lines = [
         (f"{who} made {path_list([one.path for one in moved])}. Files that other programs run may not be in {place}.")
     ]
@@ -80,11 +81,8 @@ def _about_moved(who: str, moved: Sequence[MovedAside], home: str) -> str:
         lines += [f"  {_named(one.path)} is now {_short(one.now, home)}" for one in moved[:MOST_NAMED]]
     lines += ["To restore it, in your shell:" if len(moved) == 1 else "To restore one, in your shell:"]
     back = shlex.quote(_named(first.path))
-    lines.append(
-        f"  quintet aside back {back}"
-        if together and place == "the project"
-        else f"  mv {_short(first.now, home)} {back}"
-    )
+    known = together and not at_home
+    lines.append(f"  quintet aside back {back}" if known else f"  mv {_short(first.now, home)} {back}")
     return "\n".join(lines)
 
 

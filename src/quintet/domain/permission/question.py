@@ -24,6 +24,9 @@ MARK = "› "
 BETWEEN = ""  # stands between the two in a question's detail: what a model wrote begins behind it
 
 
+BELOW = "in full below"  # ends what is asked about where the detail has all of it
+
+
 def split_detail(detail: Sequence[str]) -> tuple[list[str], list[str]]:
     """Quintet's own lines, which stand first, and the rest; every character of them can be seen."""
     own = 0

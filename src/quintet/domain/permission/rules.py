@@ -7,7 +7,7 @@ that is one plain command and begins with its words; one with a session holds th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from quintet.domain.permission.prefixes import begins_with
 
 ANY = "*"
 SERVER_TOOLS = "mcp_tool"
+NEVER_LIFTED = frozenset({Effect.OUTSIDE, Effect.PUBLISH})  # what no rule allows
 _CALLS = "call_tool"  # another command of mcp_tool's does something else with the server, whatever tool it names
 _SUBJECTS = ("file_path", "path", "source", "repo_path", "pattern", "urls", "query", "repo")
 _EXACTLY = regex(r"\[[*?[]\]")  # a character of a pattern that stands for itself
@@ -123,6 +124,24 @@ def is_narrow(rule: Rule) -> bool:
 def is_exact(rule: Rule) -> bool:
     """Whether a rule is for one call as it is written: whoever made it saw all that it names."""
     return rule.tool != ANY and not rule.words and set("*?[").isdisjoint(_EXACTLY.sub("", rule.pattern))
+
+
+def without_effect(rules: Sequence[Rule], is_there: Callable[[str], bool]) -> Iterator[tuple[Rule, str]]:
+    """The rules that can never match, each with the reason; `is_there` says whether a folder exists."""
+    for rule in rules:
+        if rule.project and not is_there(rule.project):
+            yield rule, f"it holds in {rule.project}, which no longer exists"
+        elif rule.verdict == "allow" and not set(rule.effects) - NEVER_LIFTED:
+            yield rule, "no rule allows what its effects name"
+        elif rule.verdict == "allow" and (other := next((one for one in rules if _denies_all(one, rule)), None)):
+            yield rule, f"rule {other.id} denies everything that it allows"
+
+
+def _denies_all(deny: Rule, rule: Rule) -> bool:
+    """Whether a deny rule covers all that another one is for."""
+    everywhere = deny.project in ("", rule.project) and deny.session in ("", rule.session)
+    whole = not deny.words and deny.pattern in (ANY, rule.pattern) and (deny.pattern == ANY or not rule.words)
+    return deny.verdict == "deny" and deny.tool in (ANY, rule.tool) and everywhere and whole
 
 
 def about(rule: Rule) -> str:

@@ -135,12 +135,15 @@ def server_line(server: WantedServer) -> str:
     return f"MCP server {server.name} {what}{network}{gets}{asks}"
 
 
-def file_lines(tools: Sequence[str], prompts: Sequence[str], agents: Sequence[str]) -> list[str]:
+def file_lines(
+    tools: Sequence[str], prompts: Sequence[str], agents: Sequence[str], skills: Sequence[str] = ()
+) -> list[str]:
     """What files that are loaded would do, a line for each kind."""
     kinds = (
         (tools, f"loads tools that run {AS_YOU}"),
         (prompts, "replaces Quintet's prompts with its own"),
         (agents, f"allows programs of its agents to run {AS_YOU}, when you use one"),
+        (skills, "offers skills to you and to models"),
     )
     return [f"{does}: {', '.join(names)}" for names, does in kinds if names]
 

@@ -17,6 +17,7 @@ SETTINGS = ".quintet/settings.toml"
 TOOLS = ".quintet/tools"
 PROMPTS = ".quintet/prompts"
 AGENTS = (".quintet/agents", ".agents/agents", ".claude/agents")
+SKILLS = (".quintet/skills", ".agents/skills", ".claude/skills", ".claude/commands")
 SERVERS = ".mcp.json"
 MOST_DIFF = 2_000  # lines of a question that are changes; `quintet trust --check` shows all
 MOST_NAMES = 8  # in a sentence

@@ -65,6 +65,11 @@ class Model(Protocol):
         """Let go of connections."""
 
 
+def is_staged(model: Model) -> bool:
+    """Whether a model can be asked about its own work, stage by stage; the offline rules say that they cannot."""
+    return bool(getattr(model, "staged", True))
+
+
 class Store(Protocol):
     """The state on disk. Writes are acknowledged when they are durable."""
 
@@ -87,6 +92,9 @@ class Store(Protocol):
     async def release(self, lease: Lease) -> None: ...
 
     def inbox(self, session: str) -> list[Submitted | Unreadable]: ...
+
+    def waiting(self, session: str) -> Sequence[Submitted | Unreadable]:
+        """The same, for a look from which nothing is recorded."""
 
     def read(
         self, session: str, after: int = 0, before: int | None = None, kinds: Sequence[str] = ()
@@ -402,7 +410,6 @@ class Workbench(Struct):
     services: Mapping[str, Any] = field(default_factory=dict)  # what the session holds of each feature, by its name
     secrets: Secrets | None = None
     advisers: Advisers | None = None
-    put_right: Callable[[], Sequence[str]] = tuple  # what the sandbox had to put right, and nobody has been told yet
 
     def service(self, feature: str) -> Any:
         if feature not in self.services:

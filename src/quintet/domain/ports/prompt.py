@@ -121,6 +121,7 @@ class SessionChoice(Struct, frozen=True):
     badge: str
     turns: int
     title: str
+    by_person: bool = True  # it began at a terminal or in a browser
 
 
 class AgentChoice(Struct, frozen=True):

@@ -24,6 +24,8 @@ class Claim(Struct, frozen=True):
     worktree: str = ""  # where it works, if not in the project's own folder
     model: str = ""
     context: float | None = None  # percent of the model's window that its conversation fills, where that is known
+    number: int = 0  # of this taking of the task; 0: it is not known yet
+    machine: str = ""  # its own, where the store is shared by several
 
 
 class TaskStore(Protocol):
@@ -32,20 +34,26 @@ class TaskStore(Protocol):
     async def add_tasks(self, tasks: Sequence[Task], reason: str) -> None:
         """All of them with their first move, or none; an id that is there already is a UsageError."""
 
-    async def move_task(self, task: Task, move: TaskMove, owner: str = "") -> int:
+    async def move_task(self, task: Task, move: TaskMove, owner: str = "", number: int = 0) -> int:
         """Write the task as it is after a move, and the move itself; returns the move's number.
 
-        Raises TaskTaken if the task has been moved meanwhile or `owner` is not the one who claimed it. A task that
-        is not at work any more is claimed by nobody.
+        Raises TaskTaken if the task has been moved meanwhile, `owner` is not the one who claimed it, or `number` is
+        given and not the newest of its claims. A task that is not at work any more is claimed by nobody, and nothing
+        is claimed for it.
         """
 
-    async def amend_task(self, task: Task) -> None:
-        """Write everything of a task but its status."""
+    async def amend_task(self, task: Task, number: int = 0) -> None:
+        """Write everything of a task but its status; nothing if it was moved meanwhile. TaskTaken as for a move."""
 
-    async def claim_task(self, claim: Claim, gone: str = "") -> bool:
-        """Take or keep a claim: free, one's own, or that of an owner whose process is `gone`."""
+    async def claim_task(self, claim: Claim, gone: str = "") -> int:
+        """Take or keep a claim: free, one's own, or that of an owner whose process is `gone`.
 
-    async def release_task(self, task: str, owner: str) -> None: ...
+        Returns its number as `fencing.number_for` gives it, 0 if it is refused. A claim that has a number already is
+        kept, or refused if it is not there any more.
+        """
+
+    async def release_task(self, task: str, owner: str) -> None:
+        """Let go of a claim, and of all that was claimed for the task."""
 
     def tasks(self) -> list[Task]:
         """Every task, oldest first."""
@@ -55,6 +63,9 @@ class TaskStore(Protocol):
     def claims(self) -> dict[str, Claim]: ...
 
     def moves(self, task: str) -> list[TaskMove]: ...
+
+    def in_worktrees(self) -> frozenset[str]:
+        """The tasks whose work lies in a worktree of its own, and is not integrated yet."""
 
 
 class FoundFile(Struct, frozen=True, gc=False):

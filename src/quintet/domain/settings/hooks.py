@@ -72,8 +72,8 @@ def verdict_of(place: HookPlace, end: HookEnd) -> HookVerdict:
     if decision in NO:
         return msgspec.structs.replace(_no(place, reason or "it gave no reason"), context=context)
     if decision == ASK and place is HookPlace.PRE_TOOL_USE:
-        return HookVerdict(asks=True, reason=reason or "it asks for a person to decide", context=context)
-    warning = "" if decision in NO_OBJECTION else f'decision "{decision}" means nothing at {place}'
+        return HookVerdict(asks=True, reason=reason or "it requires approval", context=context)
+    warning = "" if decision in NO_OBJECTION else f'decision "{decision}" has no effect at {place}'
     return HookVerdict(context=context, warning=warning)
 
 
@@ -96,7 +96,7 @@ def _unheard(place: HookPlace, why: str) -> HookVerdict:
 
 def _no(place: HookPlace, reason: str) -> HookVerdict:
     if place is HookPlace.SESSION_START:
-        return HookVerdict(warning=f"a session cannot be held back: {reason}")
+        return HookVerdict(warning=f"a hook cannot stop a session from opening: {reason}")
     if place is HookPlace.POST_TOOL_USE:  # the call has run: all that is left is to tell the model
         return HookVerdict(blocked=True, reason=reason, context=reason)
     return HookVerdict(blocked=True, reason=reason)

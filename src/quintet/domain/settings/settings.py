@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeVar
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from quintet.domain.base.retry import FEW_RETRIES
 from quintet.domain.dials.axes import Axes, ModelMode, PermissionProfile, RunControl, WorkMode
@@ -26,7 +26,7 @@ REPLAYED = "replay:"  # before the file of a recording, in the place of a model'
 
 
 class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the dials stand when a session opens; unset ones follow the surface's defaults."""
+    """The dials of a new session; unset ones have the surface's defaults."""
 
     work_mode: Annotated[WorkMode | None, setting("work mode of a new session", TIGHTEN)] = None
     run_control: Annotated[RunControl | None, setting("run control of a new session", TIGHTEN)] = None
@@ -35,14 +35,14 @@ class DialSettings(Struct, frozen=True, forbid_unknown_fields=True):
     )
     model_mode: Annotated[ModelMode | None, setting("model mode of a new session")] = None
     abort_active_tool: Annotated[
-        bool, setting("a dial turned `now` interrupts the running tool instead of waiting for it")
+        bool, setting("a dial that is changed `now` interrupts the running tool instead of waiting for it")
     ] = False
 
 
 class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """One model you can route to. Where it is, and what is sent there as a key, only your own settings may say.
+    """One model you can route to. Only your own settings may say where it is and which key is sent there.
 
-    What is left unset comes from the table of known models, where that has it.
+    Unset values come from the table of known models, where it has them.
     """
 
     base_url: Annotated[str, setting("address of the API, up to and including /v1; pydantic-ai needs none", OWN)]
@@ -56,50 +56,61 @@ class ModelSettings(Struct, frozen=True, forbid_unknown_fields=True):
     wire: Annotated[
         Literal["openai", "anthropic", "responses", "gemini", "pydantic-ai"],
         setting(
-            "what the server speaks: openai (chat completions), responses (OpenAI), anthropic (messages), gemini "
+            "API of the server: openai (chat completions), responses (OpenAI), anthropic (messages), gemini "
             "(Google); or by pydantic-ai",
             TRUSTED,
         ),
     ] = "openai"
-    headers: Annotated[dict[str, str], setting("more headers of each request", OWN)] = field(default_factory=dict)
-    query: Annotated[dict[str, str], setting("what the address ends in, such as Azure's api-version", OWN)] = field(
+    headers: Annotated[dict[str, str], setting("additional headers of each request", OWN)] = field(default_factory=dict)
+    query: Annotated[dict[str, str], setting("query parameters of the address, such as Azure's api-version", OWN)] = (
+        field(default_factory=dict)
+    )
+    body: Annotated[dict[str, Any], setting("additional fields in the body of each request", TRUSTED)] = field(
         default_factory=dict
     )
-    body: Annotated[dict[str, Any], setting("more fields of each request's body", TRUSTED)] = field(
-        default_factory=dict
-    )
-    context_window: Annotated[int, setting("tokens that the model can read; 0 for what is known of it", TRUSTED)] = 0
-    max_tokens: Annotated[int, setting("longest reply, in tokens; 0 for what is usual there", TRUSTED)] = 0
+    context_window: Annotated[
+        int, Meta(ge=0), setting("tokens that the model can read; 0: the known value", TRUSTED)
+    ] = 0
+    max_tokens: Annotated[int, Meta(ge=0), setting("longest reply, in tokens; 0: the server's default", TRUSTED)] = 0
     temperature: Annotated[
-        float | None, setting("how freely it chooses its words; unset for the model's default", TRUSTED)
+        Annotated[float, Meta(ge=0)] | None, setting("sampling temperature; unset: the model's default", TRUSTED)
     ] = None
     effort: Annotated[
         Effort, setting("how hard it thinks: low, medium or high; empty for the model's default", TRUSTED)
     ] = ""
     thinking_tokens: Annotated[
-        int, setting("anthropic, gemini: tokens for thinking; 0 asks for none, -1 leaves it to the model", TRUSTED)
+        int,
+        Meta(ge=-1),
+        setting("anthropic, gemini: tokens for thinking; 0 asks for none, -1 leaves it to the model", TRUSTED),
     ] = 0
-    vision: Annotated[bool | None, setting("whether it sees pictures; unset for what is known of it", TRUSTED)] = None
+    vision: Annotated[bool | None, setting("whether it accepts images; unset: the known value", TRUSTED)] = None
     allowed_tools: Annotated[
         bool | None,
         setting("whether the API can be told which tools may be called; unset: OpenAI's own and Google's", TRUSTED),
     ] = None
     price_input: Annotated[
-        float | None, setting("price of a million input tokens; unset for what is known", TRUSTED)
+        Annotated[float, Meta(ge=0)] | None, setting("price of a million input tokens; unset: the known price", TRUSTED)
     ] = None
     price_cached: Annotated[
-        float | None, setting("of those, the ones read from a cache; unset means price_input", TRUSTED)
+        Annotated[float, Meta(ge=0)] | None,
+        setting("price of input tokens read from a cache; unset means price_input", TRUSTED),
     ] = None
     price_cache_write: Annotated[
-        float | None, setting("of those, the ones put into a cache; unset means price_input", TRUSTED)
+        Annotated[float, Meta(ge=0)] | None,
+        setting("price of input tokens written to a cache; unset means price_input", TRUSTED),
     ] = None
     price_output: Annotated[
-        float | None, setting("price of a million output tokens; unset for what is known", TRUSTED)
+        Annotated[float, Meta(ge=0)] | None,
+        setting("price of a million output tokens; unset: the known price", TRUSTED),
     ] = None
-    price_long_above: Annotated[int, setting("input tokens that make a request a long one; 0 for none", TRUSTED)] = 0
-    price_long_input: Annotated[float, setting("times that a long request's input costs as much", TRUSTED)] = 2.0
-    price_long_output: Annotated[float, setting("times that its output costs as much", TRUSTED)] = 1.5
-    timeout: Annotated[float, setting("seconds without a byte before a request is given up", TRUSTED)] = 120.0
+    price_long_above: Annotated[
+        int, Meta(ge=0), setting("input tokens that make a request a long one; 0 for none", TRUSTED)
+    ] = 0
+    price_long_input: Annotated[float, Meta(ge=0), setting("factor on the input price of a long request", TRUSTED)] = (
+        2.0
+    )
+    price_long_output: Annotated[float, Meta(ge=0), setting("factor on its output price", TRUSTED)] = 1.5
+    timeout: Annotated[float, Meta(gt=0), setting("seconds without data after which a request fails", TRUSTED)] = 120.0
 
 
 class RoutingSettings(Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,13 +142,15 @@ ROUTES = ("fast", "smart", "deep", "vision")  # the fields of RoutingSettings th
 class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What stops a run; 0 means no limit."""
 
-    max_turns: Annotated[int, setting("rounds of the loop (model requests) in one turn", TIGHTEN)] = 50
-    max_cost: Annotated[float, setting("money a session may spend", TIGHTEN)] = 0.0
-    max_calls: Annotated[int, setting("tool calls in one turn", TIGHTEN)] = 200
-    max_seconds: Annotated[float, setting("seconds one turn may take", TIGHTEN)] = 0.0
-    input_bytes: Annotated[int, setting("largest input taken; longer text belongs in a file", TIGHTEN)] = 1_000_000
+    max_turns: Annotated[int, Meta(ge=0), setting("model requests in one turn", TIGHTEN)] = 50
+    max_cost: Annotated[float, Meta(ge=0), setting("maximum cost of a session; 0: no limit", TIGHTEN)] = 0.0
+    max_calls: Annotated[int, Meta(ge=0), setting("tool calls in one turn", TIGHTEN)] = 200
+    max_seconds: Annotated[float, Meta(ge=0), setting("seconds one turn may take", TIGHTEN)] = 0.0
+    input_bytes: Annotated[int, Meta(ge=0), setting("largest input accepted; put longer text in a file", TIGHTEN)] = (
+        1_000_000
+    )
     retries: Annotated[
-        int | None,
+        Annotated[int, Meta(ge=0)] | None,
         setting(
             "times a failed model request is tried again; unset: as long as retry_seconds, at most 3 times where "
             "the server cannot be reached",
@@ -145,27 +158,34 @@ class LimitSettings(Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = None
     retry_seconds: Annotated[
-        float, setting("seconds to wait in all for a model server that is busy, before a request is given up", TIGHTEN)
+        float, Meta(ge=0), setting("seconds to wait in total for a busy model server before a request fails", TIGHTEN)
     ] = 120.0
 
 
 class RunSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The stages of a turn."""
 
-    reasoning: Annotated[bool, setting("whether a new session shows its reasoning; /reasoning turns it")] = False
+    reasoning: Annotated[bool, setting("whether a new session shows its reasoning; /reasoning changes it")] = False
     delivery_check: Annotated[
         bool,
-        setting("ask at the end of a turn whether what was asked for is delivered; always where a call was skipped"),
+        setting("check at the end of a turn whether the request is delivered; always done where a call was skipped"),
     ] = True
-    qa_review: Annotated[bool, setting("review, as an advisor, a turn that changed something")] = True
+    qa_review: Annotated[bool, setting("review each turn that changed something; the review only advises")] = True
     qa_feedback: Annotated[bool, setting("tell the model, at the next turn, what the review found")] = False
-    qa_modes: Annotated[tuple[WorkMode, ...], setting("the work modes in which it does")] = (
+    qa_modes: Annotated[tuple[WorkMode, ...], setting("the work modes in which turns are reviewed")] = (
         WorkMode.BUILD,
         WorkMode.REPAIR,
     )
-    qa_controls: Annotated[tuple[RunControl, ...], setting("and the run controls")] = (RunControl.AUTONOMOUS,)
+    qa_controls: Annotated[tuple[RunControl, ...], setting("the run controls in which turns are reviewed")] = (
+        RunControl.AUTONOMOUS,
+    )
+    recall_bytes: Annotated[
+        int,
+        Meta(ge=0, le=100_000),
+        setting("most bytes that a turn begins with of what is known and fits the input; 0: nothing"),
+    ] = 4000
     record: Annotated[bool, setting("keep a recording of each session, for `quintet replay`")] = True
-    keep_recordings: Annotated[int, setting("sessions whose recordings are kept, the newest ones")] = 100
+    keep_recordings: Annotated[int, Meta(ge=0), setting("number of newest sessions that keep their recordings")] = 100
 
     def reviews(self, axes: Axes) -> bool:
         """Whether a turn that changed something is reviewed at these dials."""
@@ -177,46 +197,46 @@ class CompressionSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     share: Annotated[
         float,
+        Meta(ge=0, le=1),
         setting(
-            "share of the model's window that makes compression due, 0 for none; a window that nobody knows counts as "
+            "share of the model's context window at which compression starts; 0: never; an unknown window counts as "
             "128000 tokens"
         ),
     ] = 0.75
-    max_messages: Annotated[int, setting("messages that make it due; 0 for any number")] = 0
+    max_messages: Annotated[int, Meta(ge=0), setting("number of messages at which compression starts; 0: no limit")] = 0
     max_tokens: Annotated[
-        int | None,
+        Annotated[int, Meta(ge=0)] | None,
         setting(
-            "tokens that make it due before the share does, at four characters a token; 0 for any number, and then the "
-            "share does not count either"
+            "number of tokens (four characters each) at which compression starts before the share is reached; 0: "
+            "never, and the share is not used either"
         ),
     ] = None
-    keep_messages: Annotated[int, setting("newest messages that stay as they are")] = 20
+    keep_messages: Annotated[int, Meta(ge=0), setting("number of newest messages that are not changed")] = 20
     by: Annotated[
         Literal["rules", "model"],
-        setting(
-            "who tells in a summary what happened: model (one more request, beside what the rules keep), or rules alone"
-        ),
+        setting("who writes the summary: model (one more request, added to what the rules keep) or rules"),
     ] = "model"
 
 
 class ToolSettings(Struct, frozen=True, forbid_unknown_fields=True):
     presentation: Annotated[
-        Presentation, setting("how tools are put before a model: menu (by toolset), flat (all), search")
+        Presentation, setting("how tools are shown to a model: menu (by toolset), flat (all), search")
     ] = Presentation.MENU
     all_schemas: Annotated[
         bool,
         setting(
             "send the schemas of all tools in every request and name those that may be called, so that entering a "
-            "toolset leaves the provider's cache whole; a longer first request"
+            "toolset keeps the provider's cache valid; the first request is longer"
         ),
     ] = False
     swe_phases: Annotated[
-        bool, setting("keep a run to SWE phases: localization, understanding, fix, regression check, verification")
+        bool,
+        setting("make a run follow the SWE phases: localization, understanding, fix, regression check, verification"),
     ] = False
 
 
 class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What contains the commands an agent runs."""
+    """The sandbox of the commands that an agent runs."""
 
     use: Annotated[
         Literal["auto", "bwrap", "partial", "none"],
@@ -229,12 +249,14 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
             TRUSTED,
         ),
     ] = "closed"
-    file_bytes: Annotated[int, setting("largest file a command may write; 0 for any", TIGHTEN)] = 1_000_000_000
+    file_bytes: Annotated[int, Meta(ge=0), setting("largest file a command may write; 0: no limit", TIGHTEN)] = (
+        1_000_000_000
+    )
     show: Annotated[
         tuple[str, ...],
         setting(
             "folders and files outside the project that commands, their git hooks, your own MCP servers and language "
-            'servers may read, as ["~/.cache/pre-commit"]; no place of secrets',
+            'servers may read, as ["~/.cache/pre-commit"]; not places that hold secrets',
             OWN,
         ),
     ] = ()
@@ -245,19 +267,19 @@ class SandboxSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class HookSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Shell commands of yours at places of a session: they may hold something back, never allow it.
+    """Your shell commands at certain points of a session: they may block something, never allow it.
 
-    Those of a trusted project's file run after those of yours.
+    Hooks of a trusted project run after yours.
     """
 
-    session_start: Annotated[tuple[str, ...], setting("run when a session is opened or taken up", TRUSTED)] = ()
-    user_prompt_submit: Annotated[
-        tuple[str, ...], setting("run before a turn; may keep it from beginning", TRUSTED)
+    session_start: Annotated[tuple[str, ...], setting("run when a session is opened or resumed", TRUSTED)] = ()
+    user_prompt_submit: Annotated[tuple[str, ...], setting("run before a turn; may prevent it", TRUSTED)] = ()
+    pre_tool_use: Annotated[
+        tuple[str, ...], setting("run before a call; may deny it, or require approval", TRUSTED)
     ] = ()
-    pre_tool_use: Annotated[tuple[str, ...], setting("run before a call; may deny it, or have it asked", TRUSTED)] = ()
     post_tool_use: Annotated[tuple[str, ...], setting("run after a call; may tell the model something", TRUSTED)] = ()
     pre_compact: Annotated[
-        tuple[str, ...], setting("run before a conversation is compacted; may keep it", TRUSTED)
+        tuple[str, ...], setting("run before a conversation is compacted; may prevent that", TRUSTED)
     ] = ()
     stop: Annotated[tuple[str, ...], setting("run when a turn is done; may send it back once", TRUSTED)] = ()
     permission_request: Annotated[
@@ -270,9 +292,9 @@ class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     secrets: Annotated[
         tuple[str, ...],
-        setting("more file names that hold secrets, as patterns; a project's come on top of yours", TIGHTEN),
+        setting("additional file names that hold secrets, as patterns; a project's are added to yours", TIGHTEN),
     ] = ()
-    not_secrets: Annotated[tuple[str, ...], setting("file names that look like secrets and are not", TRUSTED)] = ()
+    not_secrets: Annotated[tuple[str, ...], setting("file names that look like secrets but are not", TRUSTED)] = ()
     specs: Annotated[tuple[str, ...], setting("what plan may write, as patterns", TRUSTED)] = (
         "specs/**",
         "docs/specs/**",
@@ -285,52 +307,66 @@ class ProtectSettings(Struct, frozen=True, forbid_unknown_fields=True):
 class CheckpointSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The project's files as they were before each turn that may write, for /rewind."""
 
-    enabled: Annotated[bool, setting("keep them", TIGHTEN)] = True
-    keep: Annotated[int, setting("turns of the project whose files are kept; 0 for all", TRUSTED)] = 200
+    enabled: Annotated[bool, setting("save checkpoints", TIGHTEN)] = True
+    keep: Annotated[
+        int, Meta(ge=0), setting("number of turns of the project that keep their checkpoint; 0: all", TRUSTED)
+    ] = 200
 
 
 class DoctorSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """What counts as healthy."""
 
-    free_bytes: Annotated[int, setting("bytes that have to be free on each disk that is written to")] = 100_000_000
+    free_bytes: Annotated[int, Meta(ge=0), setting("minimum free bytes on each disk that is written to")] = 100_000_000
 
 
 class RetrySettings(Struct, frozen=True, forbid_unknown_fields=True):
     """When an executor that failed is started again."""
 
-    max_attempts: Annotated[int, setting("starts of one executor for one task, the first included", TIGHTEN)] = 100
-    base_seconds: Annotated[float, setting("seconds before the second attempt")] = 10.0
-    step_seconds: Annotated[float, setting("seconds more before each further one")] = 10.0
-    max_reset_seconds: Annotated[float, setting("longest wait for a rate limit that says when it ends")] = 21_600.0
+    max_attempts: Annotated[
+        int, Meta(ge=0), setting("attempts of one executor at one task, including the first", TIGHTEN)
+    ] = 100
+    base_seconds: Annotated[float, Meta(ge=0), setting("seconds before the second attempt")] = 10.0
+    step_seconds: Annotated[float, Meta(ge=0), setting("additional seconds before each further one")] = 10.0
+    max_reset_seconds: Annotated[float, Meta(ge=0), setting("longest wait for a rate limit with a known end")] = (
+        21_600.0
+    )
 
 
 class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Plan, execute, verify: who does each, and what stops it; 0 means no limit."""
 
     planner: Annotated[str, setting("native, codex, claude, gemini or acp:COMMAND", TRUSTED)] = "native"
-    executor: Annotated[str, setting("who does the units; the same names", TRUSTED)] = "native"
+    executor: Annotated[str, setting("who does the tasks; the same names", TRUSTED)] = "native"
     verifier: Annotated[str, setting("who verifies them; empty means the planner", TRUSTED)] = ""
     from_input: Annotated[
         bool,
         setting("in build and autonomous, an input that is several tasks is planned first"),
     ] = True
-    max_iterations: Annotated[int, setting("plans of one cycle", TIGHTEN)] = 20
-    max_units: Annotated[int, setting("units of one cycle", TIGHTEN)] = 0
-    max_tokens: Annotated[int, setting("tokens that one cycle may use", TIGHTEN)] = 0
-    max_cost: Annotated[float, setting("money that one cycle may spend", TIGHTEN)] = 0.0
-    max_seconds: Annotated[float, setting("seconds that one cycle may take", TIGHTEN)] = 0.0
-    max_retries: Annotated[int, setting("failed units of a task before the task has failed", TIGHTEN)] = 3
-    verify_seconds: Annotated[float, setting("seconds that a task's verification command may take", TIGHTEN)] = 600.0
-    silence_seconds: Annotated[float, setting("seconds without a word before an AI CLI is given up", TIGHTEN)] = 300.0
-    executor_seconds: Annotated[float, setting("seconds that one start of an AI CLI may take", TIGHTEN)] = 0.0
+    max_iterations: Annotated[int, Meta(ge=0), setting("maximum number of plans in one cycle", TIGHTEN)] = 20
+    max_units: Annotated[int, Meta(ge=0), setting("maximum number of attempts at tasks in one cycle", TIGHTEN)] = 0
+    max_tokens: Annotated[int, Meta(ge=0), setting("tokens that one cycle may use", TIGHTEN)] = 0
+    max_cost: Annotated[float, Meta(ge=0), setting("maximum cost of one cycle; 0: no limit", TIGHTEN)] = 0.0
+    max_seconds: Annotated[float, Meta(ge=0), setting("seconds that one cycle may take", TIGHTEN)] = 0.0
+    max_retries: Annotated[int, Meta(ge=0), setting("failed attempts after which a task has failed", TIGHTEN)] = 3
+    verify_seconds: Annotated[
+        float, Meta(ge=0), setting("seconds that a task's verification command may take", TIGHTEN)
+    ] = 600.0
+    silence_seconds: Annotated[
+        float, Meta(ge=0), setting("seconds without output after which an AI CLI is stopped", TIGHTEN)
+    ] = 300.0
+    executor_seconds: Annotated[float, Meta(ge=0), setting("seconds that one start of an AI CLI may take", TIGHTEN)] = (
+        0.0
+    )
 
 
 class RepairSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What happens when something is wrong before a unit is begun."""
+    """What happens when something is wrong before a task is started."""
 
     auto_transition: Annotated[
         Literal["auto", "ask", "log-only"],
-        setting("go over to work mode repair: auto (by this rule), ask (you are asked), log-only (never)", TRUSTED),
+        setting(
+            "switch to work mode repair: auto (by this rule), ask (after your approval), log-only (never)", TRUSTED
+        ),
     ] = "ask"
 
 
@@ -339,32 +375,36 @@ class DisplaySettings(Struct, frozen=True, forbid_unknown_fields=True):
     theme: Annotated[
         Theme,
         setting(
-            "of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others", FREE
+            "theme of the terminal UI: auto (dark, or fewer colours where the terminal has fewer) or one of the others",
+            FREE,
         ),
     ] = "auto"
-    bell: Annotated[bool, setting("ring when a session needs your input, or ends while you look elsewhere")] = True
+    bell: Annotated[bool, setting("ring when a session needs your input, or ends while its window is not focused")] = (
+        True
+    )
 
 
 class PromptSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where you type."""
+    """The input line."""
 
     own_lines: Annotated[
         Literal["direct", "sandboxed"],
         setting(
-            "how a `!` line runs that you typed yourself at this terminal: direct (with your rights, outside the "
-            "sandbox), or sandboxed (behind gate and sandbox, like any other command)",
+            "how a `!` line that you typed at this terminal runs: direct (with your rights, outside the "
+            "sandbox), or sandboxed (through gate and sandbox, like any other command)",
             OWN,
         ),
     ] = "direct"
     enter: Annotated[
         Literal["submit", "newline"],
         setting(
-            "what Enter does: submit (Shift+Enter, Alt+Enter, Ctrl+J, or Enter behind a backslash inserts a newline), "
+            "what Enter does: submit (Shift+Enter, Alt+Enter, Ctrl+J, or Enter after a backslash inserts a newline), "
             "or newline (Ctrl+D submits)"
         ),
     ] = "submit"
     rapid_paste: Annotated[
-        bool, setting("take keys that come too fast to be typed for a paste, also where the terminal does not mark it")
+        bool,
+        setting("treat keys that arrive faster than anyone types as a paste, even if the terminal does not mark it"),
     ] = True
     keys: Annotated[
         Literal["emacs", "vi"], setting("how the prompt is edited: emacs (as in a shell), or vi (Esc, then commands)")
@@ -376,9 +416,7 @@ class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     search: Annotated[
         Literal["auto", "ddgs", "brave", "exa", "searxng"],
-        setting(
-            "what searches: auto takes the first with a key or an address, else ddgs, which needs neither", TRUSTED
-        ),
+        setting("search engine: auto uses the first with a key or an address, else ddgs, which needs neither", TRUSTED),
     ] = "auto"
     brave_key_env: Annotated[str, setting("environment variable that holds Brave's key", TRUSTED)] = "BRAVE_API_KEY"
     brave_url: Annotated[str, setting("address of Brave's API", TRUSTED)] = "https://api.search.brave.com"
@@ -389,13 +427,15 @@ class WebSettings(Struct, frozen=True, forbid_unknown_fields=True):
         tuple[str, ...],
         setting("hosts of your own network that pages may come from: names, name:port, addresses, networks", TRUSTED),
     ] = ()
-    max_bytes: Annotated[int, setting("most that is read of one page, unpacked", TIGHTEN)] = 5_000_000
-    seconds: Annotated[float, setting("seconds that one page or search may take", TIGHTEN)] = 30.0
-    redirects: Annotated[int, setting("redirects that are followed for one page", TIGHTEN)] = 5
+    max_bytes: Annotated[int, Meta(ge=1), setting("maximum bytes read of one page, after decompression", TIGHTEN)] = (
+        5_000_000
+    )
+    seconds: Annotated[float, Meta(gt=0), setting("seconds that one page or search may take", TIGHTEN)] = 30.0
+    redirects: Annotated[int, Meta(ge=0), setting("redirects that are followed for one page", TIGHTEN)] = 5
 
 
 class SecretSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept from models, journal and logs, and which commands get it."""
+    """What is hidden from models, journal and logs, and which commands get it."""
 
     patterns: Annotated[
         tuple[str, ...], setting("names of variables that hold secrets, in your environment and in env files", TRUSTED)
@@ -403,10 +443,8 @@ class SecretSettings(Struct, frozen=True, forbid_unknown_fields=True):
         *("*_KEY", "*_TOKEN", "*_SECRET", "*_PASSWORD", "*_PASSWD", "*_PASSPHRASE", "*_CREDENTIALS", "*_PAT", "*_DSN"),
         *("API_KEY", "TOKEN", "SECRET", "PASSWORD"),
     )
-    ignore: Annotated[tuple[str, ...], setting("names, as patterns, that fit and hold none", TRUSTED)] = ()
-    files: Annotated[
-        tuple[str, ...], setting("env files of the project that are looked into, as patterns", TRUSTED)
-    ] = (
+    ignore: Annotated[tuple[str, ...], setting("patterns of names that match but hold no secret", TRUSTED)] = ()
+    files: Annotated[tuple[str, ...], setting("env files of the project that are read, as patterns", TRUSTED)] = (
         ".env",
         ".env.*",
         "*.env",
@@ -415,6 +453,17 @@ class SecretSettings(Struct, frozen=True, forbid_unknown_fields=True):
     expose: Annotated[
         tuple[str, ...], setting('commands that get a secret in their environment: "NAME: command *"', TRUSTED)
     ] = ()
+
+
+class DatabaseSettings(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where sessions and tasks are stored, if not in files of this machine's."""
+
+    url: Annotated[
+        str, setting("database that several machines share, as postgresql://USER@HOST/NAME; empty: a file here", OWN)
+    ] = ""
+    project: Annotated[
+        str, setting("name of this project in that database; empty: the address that it was cloned from", OWN)
+    ] = ""
 
 
 class Settings(Struct, frozen=True):  # what a feature that is not here left in a recording is passed over
@@ -438,6 +487,7 @@ class Settings(Struct, frozen=True):  # what a feature that is not here left in 
     cycle: CycleSettings = CycleSettings()
     repair: RepairSettings = RepairSettings()
     retry: RetrySettings = RetrySettings()
+    database: DatabaseSettings = DatabaseSettings()
     features: dict[str, Any] = field(default_factory=dict)  # tables of features, by their names in the file
 
     def table(self, name: str, kind: type[T]) -> T:

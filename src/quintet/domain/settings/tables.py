@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from functools import cached_property, reduce
+from operator import or_
+from types import UnionType
+from typing import Annotated, Any, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct
@@ -19,6 +21,7 @@ Load = Callable[[], type[Struct]]
 class SettingInfo(Struct, frozen=True):
     key: str  # dotted, as in the file
     kind: Any
+    bounded: Any  # the kind with the bounds of its values
     default: Any
     about: str
     reach: str
@@ -61,7 +64,7 @@ class Tables:
                     if (key := f"{prefix}.{name}") not in self.named:
                         meta = _meta(hint)
                         about, reach = meta.description or "", meta.extra["reach"]
-                        infos[key] = SettingInfo(key, get_args(hint)[0], default_of(kind, name), about, reach)
+                        infos[key] = SettingInfo(key, _kind(hint), hint, default_of(kind, name), about, reach)
         return infos
 
     def build(self, tree: Mapping[str, Any]) -> Settings:
@@ -100,9 +103,17 @@ class Tables:
         return dict[str, self.struct_of(section)] if section in self._named_in(section) else self.struct_of(section)  # type: ignore[misc]
 
 
+def _kind(hint: Any) -> Any:
+    """What kind of value it has, without the bounds."""
+    kind = get_args(hint)[0]
+    bare = [get_args(one)[0] if get_origin(one) is Annotated else one for one in get_args(kind)]
+    return reduce(or_, bare) if isinstance(kind, UnionType) or get_origin(kind) is Union else kind
+
+
 def _meta(hint: Any) -> Any:
+    """What `setting` says of it; bounds may stand beside."""
     assert get_origin(hint) is Annotated
-    return get_args(hint)[1]
+    return next(one for one in get_args(hint)[1:] if one.extra)
 
 
 def default_of(table: type[Struct], name: str) -> Any:

@@ -169,10 +169,6 @@ def written(words: Sequence[Word]) -> list[str]:
     return found
 
 
-def listed(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 def table(**rows: tuple[Effects, str]) -> dict[str, Effects]:
     return {program: effects for effects, programs in rows.values() for program in programs.split()}
 
@@ -185,7 +181,7 @@ def effect_set(effects: Effects) -> frozenset[Effect]:
 def verb(effects: Effects) -> str:
     """The worst of them, as what a program does."""
     if effects & _PUBLISH and effects & DESTROY:
-        return "publishes by force"
+        return "publishes with --force"
     return _MEANS[1 << (effects.bit_length() - 1)][1]
 
 

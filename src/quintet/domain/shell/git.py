@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import word_set
 from quintet.domain.shell.arguments import (
     COMMIT,
     DELETE,
@@ -23,7 +24,6 @@ from quintet.domain.shell.arguments import (
     abbreviates,
     arguments,
     letters,
-    listed,
     names,
     patterns,
     plain,
@@ -77,11 +77,11 @@ _RUNS_A_PROGRAM = (
     "--config",
     "--filters",
 )
-_WHOLE_FLAGS = listed("--text --filter --remotes")  # that only begin like one of those
+_WHOLE_FLAGS = word_set("--text --filter --remotes")  # that only begin like one of those
 _GREP_VALUES = frozenset("efABCm")  # what stands behind one of these letters is its value
 _FORCE = frozenset({"f", "force", "D", "delete", "d", "mirror", "prune", "force-with-lease", "force-if-includes"})
 _SAFE_SETTINGS = ("color.", "user.name=", "user.email=", "advice.", "core.quotepath=", "commit.gpgsign=false")
-VALUELESS = listed("--no-pager -P --literal-pathspecs --no-optional-locks --no-replace-objects --bare -p")
+VALUELESS = word_set("--no-pager -P --literal-pathspecs --no-optional-locks --no-replace-objects --bare -p")
 _MESSAGE = frozenset({"-m", "--message", "-am", "--author", "--date", "--trailer"})
 _FILE_LIKE = regex(r"\.[A-Za-z]\w*$|/$|^\.$|^\.\.?/|^:|\*")
 
@@ -114,7 +114,7 @@ def git(words: Sequence[Word]) -> Judged:
         return plain("git", EXECUTE if len(words) > 1 else READ, words[1:])
     sub = words[place]
     if sub.dynamic:
-        return plain("git", OPAQUE, words[1:], "a subcommand only known when it runs")
+        return plain("git", OPAQUE, words[1:], "a subcommand known only when it runs")
     judged = _subcommand(sub.text, words[place + 1 :])
     why = f"git -c: a setting that could run a program, and {sub.text}" if effects & OPAQUE else judged.why
     effects |= judged.effects
@@ -165,7 +165,7 @@ def _subcommand(sub: str, rest: Sequence[Word]) -> Judged:
     return Judged(effects, f"git {sub}: {verb(effects)}", names(named), writes, patterns(named), deletes=lost)
 
 
-_WRITES_OPERANDS = listed("mv clone init worktree archive format-patch rm bundle")
+_WRITES_OPERANDS = word_set("mv clone init worktree archive format-patch rm bundle")
 
 
 def _without_messages(rest: Sequence[Word]) -> list[Word]:
@@ -196,7 +196,7 @@ def _reads(sub: str, rest: Sequence[Word]) -> Judged:
     if written and sub != "ls-files":
         return Judged(EDIT, f"git {sub} {written}: changes files", reads, reads, globs)
     if got.dynamic:
-        return Judged(EXECUTE, f"git {sub}: reads what is only known when it runs", reads, (), globs)
+        return Judged(EXECUTE, f"git {sub}: which files it reads is known only when it runs", reads, (), globs)
     return Judged(READ, "git", reads, (), globs)
 
 
@@ -257,7 +257,7 @@ def _config(call: _GitCall) -> Effects:
 
 _PUTS_BACK = DELETE | EDIT | COMMIT  # git notes it in its index
 _PATHSPEC = regex(r"^:|[*?\[\\]")  # what git itself takes for a pattern, which no shell would
-_RESTORE_FLAGS = listed("W worktree s source q quiet progress no-progress overlay no-overlay")
+_RESTORE_FLAGS = word_set("W worktree s source q quiet progress no-progress overlay no-overlay")
 
 
 def _names_files(call: _GitCall) -> bool:
@@ -333,13 +333,13 @@ def _bisect(call: _GitCall) -> Effects:
 
 # subcommand → flags, what it does with one of them, and what without
 _BY_FLAG: dict[str, tuple[frozenset[str], Effects, Effects]] = {
-    "switch": (listed("f force discard-changes C force-create"), _LOST | EDIT, COMMIT | EDIT),
-    "rebase": (listed("x exec"), OUTSIDE | COMMIT | EDIT, COMMIT | EDIT),
-    "read-tree": (listed("u reset"), _LOST | EDIT, COMMIT),
-    "repack": (listed("d"), _LOST, COMMIT),
-    "archive": (listed("o output"), EDIT, NONE),
-    "apply": (listed("index cached 3 3way"), EDIT | COMMIT, EDIT),
-    "clone": (listed("c u"), NETWORK | COMMIT | EDIT | OUTSIDE, NETWORK | COMMIT | EDIT),
+    "switch": (word_set("f force discard-changes C force-create"), _LOST | EDIT, COMMIT | EDIT),
+    "rebase": (word_set("x exec"), OUTSIDE | COMMIT | EDIT, COMMIT | EDIT),
+    "read-tree": (word_set("u reset"), _LOST | EDIT, COMMIT),
+    "repack": (word_set("d"), _LOST, COMMIT),
+    "archive": (word_set("o output"), EDIT, NONE),
+    "apply": (word_set("index cached 3 3way"), EDIT | COMMIT, EDIT),
+    "clone": (word_set("c u"), NETWORK | COMMIT | EDIT | OUTSIDE, NETWORK | COMMIT | EDIT),
 }
 _SPECIAL: dict[str, Callable[[_GitCall], Effects]] = {
     "branch": _branch,
@@ -360,8 +360,8 @@ _SPECIAL: dict[str, Callable[[_GitCall], Effects]] = {
     "bisect": _bisect,
 }
 
-_GH_READS = listed("list view status checks diff watch")
-_GH_TALKS = listed("pr mr issue run repo release workflow gist label cache search project ruleset")
+_GH_READS = word_set("list view status checks diff watch")
+_GH_TALKS = word_set("pr mr issue run repo release workflow gist label cache search project ruleset")
 
 
 def gh(words: Sequence[Word]) -> Judged:

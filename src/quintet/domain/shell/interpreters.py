@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import word_set
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.domain.shell.arguments import (
     BUILD,
@@ -26,7 +27,6 @@ from quintet.domain.shell.arguments import (
     Judged,
     abbreviates,
     letters,
-    listed,
     names,
     patterns,
     plain,
@@ -37,17 +37,17 @@ from quintet.domain.shell.paths import is_system
 from quintet.domain.shell.sed_script import runs_a_program
 from quintet.domain.shell.syntax import Word
 
-INTERPRETERS = listed(
+INTERPRETERS = word_set(
     "sh bash zsh dash ksh mksh ash fish csh tcsh rbash perl ruby node nodejs php lua luajit tclsh wish Rscript R pwsh "
     "guile racket sbcl clisp ghci irb groovy scala julia elixir erl swipl octave jshell java ts-node tsx"
 )
 _PYTHON = regex(r"(?:python|pypy)[\d.]*w?|ipython3?")
 _HARMLESS_FLAGS = {
-    "python": listed("-u -B -s -E -O -OO -I -q -v -S -P"),
-    "shell": listed("-e -u -x -ex -eu -eux -f -v --norc --noprofile"),
-    "node": listed("--experimental-vm-modules --no-warnings --enable-source-maps"),
+    "python": word_set("-u -B -s -E -O -OO -I -q -v -S -P"),
+    "shell": word_set("-e -u -x -ex -eu -eux -f -v --norc --noprofile"),
+    "node": word_set("--experimental-vm-modules --no-warnings --enable-source-maps"),
 }
-_SHELLS = listed("sh bash zsh dash ksh mksh ash fish csh tcsh rbash")
+_SHELLS = word_set("sh bash zsh dash ksh mksh ash fish csh tcsh rbash")
 _MODULES: dict[str, Effects] = table(
     build=(
         BUILD,
@@ -57,11 +57,11 @@ _MODULES: dict[str, Effects] = table(
     network=(NETWORK | EXECUTE, "http webbrowser smtpd"),
     publish=(PUBLISH, "smtplib"),
 )
-_CODE_MODULES = listed("timeit pdb code codeop runpy idlelib bdb IPython ipython ptpython bpython asyncio sqlite3")
-_PROGRAM_MODULES = listed(
+_CODE_MODULES = word_set("timeit pdb code codeop runpy idlelib bdb IPython ipython ptpython bpython asyncio sqlite3")
+_PROGRAM_MODULES = word_set(
     "pip coverage pytest mypy ruff black isort flake8 pylint tox nox pyright bandit mkdocs twine quintet"
 )
-_SCRIPT_MODULES = listed("cProfile profile trace viztracer line_profiler kernprof")
+_SCRIPT_MODULES = word_set("cProfile profile trace viztracer line_profiler kernprof")
 _PATHS = regex(r"[\w.~/-]+")
 _VERSION = frozenset({"--version", "-V", "-VV", "-v", "--help", "-h"})
 
@@ -144,7 +144,7 @@ def _code(program: str, words: Sequence[Word]) -> Judged:
     )
 
 
-_LITERAL = listed("sh bash dash ash")  # whose lines are read as they would read them
+_LITERAL = word_set("sh bash dash ash")  # whose lines are read as they would read them
 _WITH_LINE = regex(r"-[exul]*c")
 # What bash takes for something else than a plainer shell does: `[[ a || ./x ]]` runs ./x there.
 _BASH_ONLY = regex(r"\[\[|\(\(|\$['\"\[]|<<<|[<>]\(|&>|\|&|;&|[=+]\(|\+=|\{[^}\s]|\b(?:function|select|coproc|time)\b")
@@ -231,7 +231,7 @@ def sed(words: Sequence[Word]) -> Judged:
         effects = EDIT | OPAQUE if dynamic else EDIT
         return Judged(effects, "sed -i: changes files", reads, names(operands), globs, hides=hides)
     if elsewhere or dynamic:
-        return Judged(EXECUTE, "sed: a script or files only known when it runs", reads, (), globs, hides=hides)
+        return Judged(EXECUTE, "sed: a script or files known only when it runs", reads, (), globs, hides=hides)
     return Judged(READ, "sed: reads", reads, (), globs, hides=hides)
 
 
@@ -252,7 +252,7 @@ def awk(words: Sequence[Word]) -> Judged:
             coded = any(word.text[:2] == "-e" or abbreviates(word.text, "--source") for word in words[1:])
             if coded or not (text[:2] in ("-f", "-E") or abbreviates(text, "--file", "--exec")):
                 return plain("awk", OPAQUE, words[1:], "code on the command line")
-            return plain("awk", EXECUTE, words[1:], "a program from elsewhere")
+            return plain("awk", EXECUTE, words[1:], "a script that is not on the command line")
     program, files = words[position : position + 1], words[position + 1 :]
     if any(word.dynamic or _AWK_ACTS.search(word.text) for word in program) or any(word.dynamic for word in files):
         return plain("awk", OPAQUE, files, "a program that may run or write")
@@ -268,7 +268,7 @@ def make(words: Sequence[Word]) -> Judged:
     if any(flag in ("-f", "--file", "--makefile") and value[:1] in "-/$" for flag, value in pairwise(texts)):
         return plain("make", BUILD | OPAQUE, words[1:], "code on its input")
     if any(word.dynamic for word in words[1:]):
-        return plain("make", BUILD | EXECUTE, words[1:], "a target only known when it runs")
+        return plain("make", BUILD | EXECUTE, words[1:], "a target known only when it runs")
     variables = [text.partition("=") for text in texts if "=" in text]
     tools = [[Word(part) for part in value.split()] for variable, _, value in variables if _is_tool(variable, value)]
     installs = any(text.startswith(("install", "uninstall")) for text in texts)
@@ -299,7 +299,7 @@ def names_variables(program: str, words: Sequence[Word]) -> Judged:
     flags = "".join(word.text for word in words[1:] if word.text[:1] in ("-", "+"))
     for word in words[1:]:
         if word.dynamic:
-            return plain(program, OPAQUE, (), "a name only known when it runs")
+            return plain(program, OPAQUE, (), "a name known only when it runs")
         named = word.text.partition("=")[0].rstrip("+")
         if "[" in named and not _IDENTIFIER.fullmatch(named):
             return plain(program, OPAQUE, (), "a name that is run as an expression")
@@ -312,7 +312,7 @@ def names_variables(program: str, words: Sequence[Word]) -> Judged:
 
 def let(words: Sequence[Word]) -> Judged:
     if any(word.dynamic or not _EVALUATED.fullmatch(word.text) for word in words[1:]):
-        return plain("let", OPAQUE, (), "an expression only known when it runs")
+        return plain("let", OPAQUE, (), "an expression known only when it runs")
     return plain("let", EXECUTE, (), "the values of variables run as expressions")
 
 
@@ -326,7 +326,7 @@ def test(words: Sequence[Word]) -> Judged:
 
 def printf(words: Sequence[Word]) -> Judged:
     if any(word.dynamic for word in words[1:2]):  # it may say -v, and a name that is run as an expression
-        return plain("printf", EXECUTE, (), "a format only known when it runs")
+        return plain("printf", EXECUTE, (), "a format known only when it runs")
     if len(words) > 1 and words[1].text.startswith("-v"):
         stuck = words[1].text[2:]
         return names_variables("printf", (words[0], Word(stuck) if stuck else words[2] if len(words) > 2 else Word("")))
@@ -388,4 +388,4 @@ HANDLERS: dict[str, Callable[[Sequence[Word]], Judged]] = {
         for name in ("eval", "source", ".", "shopt", "complete", "compgen", "compopt", "hash", "caller")
     },
 }
-VARIABLES = listed("read unset export declare typeset local readonly getopts unsetenv")
+VARIABLES = word_set("read unset export declare typeset local readonly getopts unsetenv")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import word_set
 from quintet.domain.permission.effects import LinePart
 from quintet.domain.shell import git, interpreters, program_handlers, programs, wrappers
 from quintet.domain.shell.arguments import (
@@ -31,7 +32,6 @@ from quintet.domain.shell.arguments import (
     Judged,
     arguments,
     effect_set,
-    listed,
     name,
     plain,
     verb,
@@ -66,9 +66,9 @@ _OPENS = INSTALL | COMMIT | NETWORK  # effects that give the whole line more tha
 _MOST_LINES = 4  # that stand in one another
 _MOST_INNER = 200  # commands that one command may unwrap to
 _MOST_VARIANTS = 2000  # commands that the values of variables may make of a line
-_TALKS = listed("echo printf test [ for read")  # whatever their words are, they do the same
-_LOOKS = listed("ls stat test [")
-_MOVES = listed("cd pushd popd")
+_TALKS = word_set("echo printf test [ for read")  # whatever their words are, they do the same
+_LOOKS = word_set("ls stat test [")
+_MOVES = word_set("cd pushd popd")
 _MOST_FOLDERS = 8  # a line that changes folder more often may be anywhere
 
 _UNEVALUATED = regex(r"[\w.,:/@%+ -]*", re.ASCII)
@@ -393,7 +393,7 @@ class LineEffects:
     def judge_words(self, words: Sequence[Word]) -> Judged:
         first = words[0]
         if first.dynamic or first.glob:
-            return plain(first.text, OPAQUE, words[1:], "a program only known when it runs")
+            return plain(first.text, OPAQUE, words[1:], "a program known only when it runs")
         program = first.text
         if program in READERS:
             return programs.read_program(program, words)
@@ -428,7 +428,7 @@ class LineEffects:
         if any(joined(here, path)[:2] in ("..", "~/") for here in self.current_folders):
             effects |= OUTSIDE
         worse = named.effects > EXECUTE
-        why = named.why if worse else f"{path}: a program of its own"
+        why = named.why if worse else f"{path}: a program Quintet does not know"
         return Judged(effects, why, [*named.reads, path], named.writes, named.globs, named.inner)
 
     def change_folder(self, program: str, words: Sequence[Word]) -> Judged:
@@ -440,7 +440,7 @@ class LineEffects:
             self.current_folders = ["~"]
             self.possible_folders = [*self.possible_folders, "~"]
             back = program == "popd" or any(word.text == "-" for word in operands)
-            return Judged(EXECUTE, f"{program}: a folder only known when it runs", ["~"] if back else ())
+            return Judged(EXECUTE, f"{program}: a folder known only when it runs", ["~"] if back else ())
         target = operands[0].text if operands else "~"
         entered = [joined(folder, target) for folder in self.current_folders]
         before = self.possible_folders
@@ -479,7 +479,7 @@ class LineEffects:
     def check_hooks(self, words: Sequence[Word]) -> None:
         """A builtin that may set a variable by its name."""
         if any(is_hook(word.text) for word in words):
-            self.add_effects(OPAQUE, "a variable that makes programs do something else")
+            self.add_effects(OPAQUE, "a variable that changes what programs do")
 
     def set_variables(self, words: Sequence[Word]) -> None:
         """read, export and their like set the variables they name."""
@@ -493,7 +493,7 @@ class LineEffects:
         if variable == "IFS" and program == "read":
             return  # how it splits, and nothing else
         if is_hook(variable):
-            self.add_effects(OPAQUE, f"{variable}: a variable that makes programs do something else")
+            self.add_effects(OPAQUE, f"{variable}: a variable that changes what programs do")
         elif "$(" in value.text or "`" in value.text:
             self.add_effects(OPAQUE, f"{variable}: contains code")
         elif program in interpreters.VARIABLES:
@@ -520,12 +520,12 @@ class LineEffects:
             if text.startswith(("/dev/tcp/", "/dev/udp/")):
                 self.add_effects(NETWORK | OUTSIDE, "a connection by redirection")
             elif target.dynamic:
-                self.add_effects(EXECUTE, "reads what is only known when it runs")
+                self.add_effects(EXECUTE, "which files it reads is known only when it runs")
             else:
                 self.add_paths(Judged(READ, "", [text], (), [text] if target.glob else ()))
             return
         if target.dynamic or target.glob:
-            self.add_effects(EDIT | OPAQUE, "writes to a place only known when it runs")
+            self.add_effects(EDIT | OPAQUE, "writes to a place known only when it runs")
         elif text.startswith(("/dev/tcp/", "/dev/udp/")):
             self.add_effects(NETWORK | OUTSIDE, "a connection by redirection")
         else:
@@ -564,7 +564,7 @@ class LineEffects:
             if path.startswith(("/dev/tcp/", "/dev/udp/")):
                 self.add_effects(NETWORK | OUTSIDE, f"{path}: a connection")
             else:
-                self.add_effects(OUTSIDE, f"{path}: a file of the machine itself")
+                self.add_effects(OUTSIDE, f"{path}: a system file")
 
     def add_arithmetic(self, script: Script) -> None:
         """Arithmetic runs what a variable holds: harmless only if all that was assigned are plain values."""
@@ -574,6 +574,6 @@ class LineEffects:
         if not all(_UNEVALUATED.fullmatch(value.text) for value in values) or any(
             "$(" in text or "`" in text or "[" in text for text in tested
         ):
-            self.add_effects(OPAQUE, "arithmetic over what is only known when it runs")
+            self.add_effects(OPAQUE, "arithmetic over what is known only when it runs")
         else:
             self.add_effects(EXECUTE, "arithmetic over variables")

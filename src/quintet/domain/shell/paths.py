@@ -6,21 +6,21 @@ import posixpath
 from fnmatch import filter as filtered
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import word_set
 from quintet.domain.permission.effects import MACHINE_FACTS
 from quintet.domain.permission.protected_paths import GUARDED
-from quintet.domain.shell.arguments import listed
 
 _HIDDEN = (".env", ".env.local", ".env.production", ".netrc", ".ssh", ".aws")
 _OPEN = ("id_rsa", "id_ed25519", "id_ecdsa", "id_dsa", "server.pem", "key.pem")
 WILD = frozenset("*?[")
 _CHOICE = regex(r"\[[^][]*+\]")
-SAFE_DEVICES = listed(
+SAFE_DEVICES = word_set(
     "/dev/null /dev/stdout /dev/stderr /dev/stdin /dev/tty /dev/zero /dev/urandom /dev/random /dev/full"
 )
 
 
 FILES_OF_THE_KERNEL = SAFE_DEVICES | MACHINE_FACTS  # that are as harmless to read as any file
-SYSTEM_FOLDERS = listed("/bin /usr/bin /usr/local/bin /sbin /usr/sbin")
+SYSTEM_FOLDERS = word_set("/bin /usr/bin /usr/local/bin /sbin /usr/sbin")
 
 
 def is_system(folder: str) -> bool:

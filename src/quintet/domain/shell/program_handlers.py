@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import word_set
 from quintet.domain.shell.arguments import (
     BUILD,
     DESTROY,
@@ -22,7 +23,6 @@ from quintet.domain.shell.arguments import (
     abbreviates,
     arguments,
     letters,
-    listed,
     name,
     names,
     patterns,
@@ -50,7 +50,7 @@ def tar(words: Sequence[Word]) -> Judged:
     if any(word.text.startswith("--remove") for word in rest):
         return Judged(EDIT | DESTROY, "tar --remove-files: deletes what it packs", reads, (), globs)
     if got.odd or got.dynamic:
-        return Judged(EDIT | OPAQUE, f"tar {got.odd or 'with words only known when it runs'}", reads, (), globs)
+        return Judged(EDIT | OPAQUE, f"tar {got.odd or 'with words known only when it runs'}", reads, (), globs)
     if got.flags & {"t", "list"}:
         return Judged(READ, "tar: reads", reads, (), globs)
     writes = [value for value in got.values if value != "-"]
@@ -70,7 +70,7 @@ def unzip(words: Sequence[Word]) -> Judged:
     got = arguments(words[1:], _UNZIP)
     reads = names(words[1:])
     if got.dynamic or got.odd:
-        return Judged(EDIT | OPAQUE, "unzip: changes what is only known when it runs", reads, ())
+        return Judged(EDIT | OPAQUE, "unzip: which files it changes is known only when it runs", reads, ())
     if got.flags & {"l", "v", "t", "p"}:
         return Judged(READ, "unzip: reads", reads)
     return Judged(EDIT | EXECUTE, "unzip: writes where the archive says", reads, [v for v in got.values if v] or ["."])
@@ -83,7 +83,7 @@ _CURL = specification(
     "compressed create-dirs http1.1 http2 progress-bar fail-with-body proxy= output-dir= remote-header-name url= 4 6 "
     "max-redirs= retry-delay= cacert= cert= key= D= dump-header="
 )
-_WRITES = listed("o O c D output remote-name cookie-jar dump-header output-dir trace trace-ascii")
+_WRITES = word_set("o O c D output remote-name cookie-jar dump-header output-dir trace trace-ascii")
 
 
 def curl(words: Sequence[Word]) -> Judged:
@@ -148,9 +148,9 @@ def chmod(words: Sequence[Word]) -> Judged:
     dynamic = any(word.dynamic for word in words[1:])
     files = [word.text for word in operands[1:]]
     if special:
-        return Judged(OUTSIDE | EDIT, "chmod: rights outside the project", names(operands), files)
+        return Judged(OUTSIDE | EDIT, "chmod: changes permissions outside the project", names(operands), files)
     if dynamic:
-        return Judged(EDIT | OPAQUE, "chmod: changes what is only known when it runs", names(operands), files)
+        return Judged(EDIT | OPAQUE, "chmod: which files it changes is known only when it runs", names(operands), files)
     return Judged(EDIT, "chmod: changes files", files, files, patterns(operands))
 
 
@@ -184,17 +184,17 @@ def connection(words: Sequence[Word]) -> Judged:
     return Judged(NETWORK | OUTSIDE, f"{program}: a raw connection", [n for n in names(words[1:]) if "/" in n])
 
 
-_LOOKS = listed("status why permit sessions settings tools help --version --help -h")
+_LOOKS = word_set("status why permit sessions settings tools help --version --help -h")
 
 
 def quintet(words: Sequence[Word]) -> Judged:
     """Quintet looks at itself, but a call does not use it to do what it may not."""
     if len(words) > 1 and words[1].text in _LOOKS and not any(w.dynamic or w.text[:1] == "-" for w in words[2:]):
         return Judged(READ, f"quintet {words[1].text}: reads", names(words[2:]))
-    return plain("quintet", OUTSIDE, words[1:], "asked to do it instead")
+    return plain("quintet", OUTSIDE, words[1:], "starts another Quintet")
 
 
-_HUB_READS = listed("browse ci-status help status version")
+_HUB_READS = word_set("browse ci-status help status version")
 
 
 def hub(words: Sequence[Word]) -> Judged:
@@ -225,7 +225,7 @@ def build(program: str, words: Sequence[Word]) -> Judged:
     rest = words[1:]
     for word in rest:
         if word.text.startswith(_EMPTIES):
-            return plain(program, DESTROY, rest, f"{word.text}: a folder to empty")
+            return plain(program, DESTROY, rest, f"{word.text}: empties a folder")
         if word.text == "-wrapper":
             return plain(program, BUILD | OPAQUE, rest, "a program to run")
     return Judged(BUILD, program, names(rest), written(rest), patterns(rest))

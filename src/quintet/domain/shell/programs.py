@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from quintet.domain.base.wording import word_set
 from quintet.domain.permission.protected_paths import only_holds
 from quintet.domain.shell.arguments import (
     BUILD,
@@ -28,7 +29,6 @@ from quintet.domain.shell.arguments import (
     abbreviates,
     arguments,
     letters,
-    listed,
     name,
     names,
     patterns,
@@ -42,7 +42,7 @@ from quintet.domain.shell.syntax import Word
 
 # What they read is what they are shown: a flag that makes one of them run or write something fails in a sandbox for
 # reading. Only what a flag says to write is looked for, so that it gets one in which it can.
-READERS = listed(
+READERS = word_set(
     "ls cat head tail wc stat file grep rg diff cmp cut tr sort uniq nl od xxd hexdump strings fold fmt "
     "paste join rev tac expand unexpand basename dirname realpath readlink du df date whoami id groups "
     "uname arch nproc uptime free ps pgrep which whereis type tree cksum sum md5sum sha1sum sha224sum "
@@ -60,14 +60,14 @@ _VALUED = {
 }
 _VALUED["egrep"] = _VALUED["fgrep"] = _VALUED["zgrep"] = _VALUED["grep"]
 # Words that are no files: whatever they hold is printed, compared or counted.
-TALKERS = listed(
+TALKERS = word_set(
     "echo printf true false : test [ expr seq exit return break continue shift sleep wait jobs tr whoami "
     "date basename dirname type which cal umask times tty printenv getconf"
 )
-UNFLAGGED = listed("echo printf true false : test [ expr exit return break continue shift")
-PATTERN_FIRST = listed("grep egrep fgrep zgrep rg jq")
-PATTERN_FLAGS = listed("e f regexp file files type-list")
-NAMES_ONLY = listed("ls stat du df file tree realpath readlink for")  # show no contents
+UNFLAGGED = word_set("echo printf true false : test [ expr exit return break continue shift")
+PATTERN_FIRST = word_set("grep egrep fgrep zgrep rg jq")
+PATTERN_FLAGS = word_set("e f regexp file files type-list")
+NAMES_ONLY = word_set("ls stat du df file tree realpath readlink for")  # show no contents
 
 EDITORS: dict[str, str] = {
     "mkdir": "p v m= parents verbose mode=",
@@ -236,12 +236,14 @@ def read_program(program: str, words: Sequence[Word]) -> Judged:
         if value and not value.isdigit():
             reads += name(value)
     if program in ("date", "hostname") and (sets := _sets(program, got)):
-        return Judged(OUTSIDE, f"{program} {sets}: may set the machine's own", reads)
+        return Judged(OUTSIDE, f"{program} {sets}: may change a system setting", reads)
     if program in _OUTPUTS and _writes(program, words, got):
         writes = [*filter(None, got.values), *(word.text for word in got.operands[:2])]
         return Judged(EDIT | EXECUTE, f"{program}: may write", reads, writes, globs, hides=hides)
     if got.dynamic and program not in TALKERS and program != "for":
-        return Judged(EXECUTE, f"{program}: reads what is only known when it runs", reads, (), globs, hides=hides)
+        return Judged(
+            EXECUTE, f"{program}: which files it reads is known only when it runs", reads, (), globs, hides=hides
+        )
     return Judged(READ, program, reads, (), globs, hides=hides)
 
 
@@ -280,7 +282,9 @@ def edit_program(program: str, words: Sequence[Word]) -> Judged:
         writes += [f"{into}/{word.text.rstrip('/').rpartition('/')[2]}" for word in got.operands[:-1]]
     globs = patterns(got.operands)
     if got.dynamic:
-        return Judged(EDIT | OPAQUE, f"{program}: changes what is only known when it runs", reads, writes, globs)
+        return Judged(
+            EDIT | OPAQUE, f"{program}: which files it changes is known only when it runs", reads, writes, globs
+        )
     if got.odd:
         return Judged(EDIT | EXECUTE, f"{program} {got.odd}: a flag Quintet does not know", reads, writes, globs)
     if program == "patch":
@@ -302,7 +306,7 @@ def with_subcommand(program: str, words: Sequence[Word]) -> Judged:
         return plain(program, effects, rest)
     sub = rest[place].text
     if rest[place].dynamic:
-        return plain(program, OPAQUE, rest, "a subcommand only known when it runs")
+        return plain(program, OPAQUE, rest, "a subcommand known only when it runs")
     known = SUBCOMMANDS[program].get(sub)
     if sub == "workspace" and program == "yarn" and not any(word.dynamic for word in rest[place : place + 2]):
         return with_subcommand(program, (words[0], *rest[:place], *rest[place + 2 :]))

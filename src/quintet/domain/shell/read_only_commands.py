@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.shell.arguments import listed
+from quintet.domain.base.wording import word_set
 from quintet.domain.shell.syntax import Word
 
 LONGEST = 4096
@@ -80,8 +80,8 @@ _FINDING = {"-name": _TEXT, "-iname": _TEXT, "-path": _TEXT, "-type": regex("[fd
 _FINDING |= {"-maxdepth": _NUMBER, "-mindepth": _NUMBER}
 # Of the shell's own commands these act on nothing but the shell. Their words may hold expansions: what runs in those
 # are commands of the line like any others.
-_TESTS = listed("test [")
-_SHELL_ONLY = listed("cd pushd popd set test [ exit : for echo printf true false sleep break continue")
+_TESTS = word_set("test [")
+_SHELL_ONLY = word_set("cd pushd popd set test [ exit : for echo printf true false sleep break continue")
 
 
 def plain_paths(line: str) -> tuple[str, ...] | None:
@@ -108,7 +108,7 @@ def only_reads(words: Sequence[Word]) -> bool:
 
     For what may stand beside a command that was given more than the project: where its paths lead is judged elsewhere.
     """
-    if words[0].text in _SHELL_ONLY:  # what is only known when it runs may be `-v` and a name that is run
+    if words[0].text in _SHELL_ONLY:  # what is known only when it runs may be `-v` and a name that is run
         return not words[0].dynamic and not (words[0].text in _TESTS and any(word.dynamic for word in words))
     if any(word.dynamic or word.glob or word.parts for word in words):
         return False

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.shell.arguments import alternatives, listed
+from quintet.domain.base.wording import word_set
+from quintet.domain.shell.arguments import alternatives
 from quintet.domain.shell.syntax import CommandSpan, Script, ShellCommand, Word, unescaped
 
 PIPED = Word("$", True, False, ("", "|", ""))  # what a program is given through a pipe
@@ -19,10 +20,10 @@ LONGEST = 4096
 _BLANK = regex("[ \t\n]+")
 _FUNCTIONS = 100
 _DEPTH = 6
-_POSITIONAL = listed("1 2 3 4 5 6 7 8 9 @ *")
-_SETTING = listed("export declare typeset local readonly env")
-_PRINTING = listed("echo printf ls")
-_NAMING = listed("-name -iname -path -ipath -wholename -iwholename")
+_POSITIONAL = word_set("1 2 3 4 5 6 7 8 9 @ *")
+_SETTING = word_set("export declare typeset local readonly env")
+_PRINTING = word_set("echo printf ls")
+_NAMING = word_set("-name -iname -path -ipath -wholename -iwholename")
 
 
 class TooMany(Exception):
@@ -237,7 +238,7 @@ def _called(command: ShellCommand) -> str:
 
 
 # Variables that make a program do something else than what it is called for.
-_HOOKS = listed(
+_HOOKS = word_set(
     "PATH IFS BASH_ENV ENV PAGER EDITOR VISUAL BROWSER PROMPT_COMMAND PS0 PS1 PS2 PS4 SHELLOPTS BASHOPTS SHELL HOME "
     "CDPATH LESSOPEN LESSCLOSE LESS LESSKEY MANPAGER MANOPT MORE CLASSPATH http_proxy https_proxy HTTP_PROXY "
     "HTTPS_PROXY all_proxy ALL_PROXY no_proxy FTP_PROXY MAKEFLAGS MAKEFILES RUSTC RUSTDOC RUSTFLAGS GOFLAGS GOROOT "
@@ -248,19 +249,19 @@ _HOOKS = listed(
     "COVERAGE_PROCESS_START COVERAGE_RCFILE MYPY_CONFIG_FILE ELECTRON_RUN_AS_NODE COMSPEC FCEDIT HGRCPATH"
 )
 _HOOK_STARTS = tuple(
-    listed(
+    word_set(
         "LD_ DYLD_ GIT_ SSH_ BASH_ npm_config_ NPM_CONFIG_ PIP_ AWS_ GPG_ PYTEST_ PYTHON PERL RUBY NODE_ JAVA_ _JAVA "
         "JDK_ MAVEN_ GRADLE_ ANT_ SBT_ CARGO_ RUSTC_ UV_ POETRY_ BUNDLE_ GEM_ XDG_ DOCKER_ QUINTET_ CMAKE_ TS_NODE_ "
         "FZF_ SVN_"
     )
 )
 _HOOK_ENDS = tuple(
-    listed(
+    word_set(
         "_PAGER _EDITOR _proxy _PROXY _COMMAND _ASKPASS _WRAPPER _OPTIONS _OPTS _SHELL _CONFIG_PATH _CONFIG_FILE "
         "_PRELOAD"
     )
 )
-KNOWN_VARIABLES = listed(
+KNOWN_VARIABLES = word_set(
     "PYTHONPATH PYTHONDONTWRITEBYTECODE PYTHONUNBUFFERED PYTHONHASHSEED PYTHONUTF8 PYTHONIOENCODING PYTHONDEVMODE "
     "PYTHONASYNCIODEBUG PYTHONTRACEMALLOC PYTHONFAULTHANDLER LANG LANGUAGE TZ LC_ALL LC_CTYPE LC_COLLATE LC_MESSAGES "
     "CI DEBUG VERBOSE NO_COLOR FORCE_COLOR CLICOLOR TERM COLUMNS LINES NODE_ENV RUST_BACKTRACE RUST_LOG GO111MODULE "

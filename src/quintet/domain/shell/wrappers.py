@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.wording import word_set
 from quintet.domain.shell.arguments import (
     DELETE,
     DESTROY,
@@ -19,7 +20,6 @@ from quintet.domain.shell.arguments import (
     READ,
     Effects,
     Judged,
-    listed,
     names,
     plain,
     specification,
@@ -92,7 +92,7 @@ RUNNERS: dict[tuple[str, str], tuple[Effects, str, int]] = {
 # Else it gets no network: what `uv sync` put there runs, and what is missing fails.
 _FETCHES = ("--with", "--isolated", "--refresh", "--upgrade", "-U", "--reinstall")
 # Of the tools that npx and its like run, those that a project has as its own; they get no network either.
-_OF_THE_PROJECT = listed(
+_OF_THE_PROJECT = word_set(
     "tsc eslint prettier jest vitest mocha webpack rollup esbuild stylelint biome ava tap vite next nx turbo "
     "tsx ts-node playwright cypress"
 )
@@ -221,7 +221,7 @@ def shellish(program: str, words: Sequence[Word]) -> Judged:
 
 
 def script(words: Sequence[Word]) -> Judged:
-    return plain("script", OPAQUE, words[1:], "a shell of its own")
+    return plain("script", OPAQUE, words[1:], "starts another shell")
 
 
 _TESTS = specification(
@@ -251,7 +251,7 @@ def find(words: Sequence[Word]) -> Judged:
         flag = text[1:]
         chooses = chooses or text in _CHOOSES
         if word.dynamic:
-            effects, why = effects | EXECUTE, "find: searches in a place only known when it runs"
+            effects, why = effects | EXECUTE, "find: searches in a place known only when it runs"
             unknown = True
         elif not expression:
             reads.append(text)
@@ -276,7 +276,7 @@ def find(words: Sequence[Word]) -> Judged:
         elif flag in _TESTS or text in ("(", ")", "!", ","):
             if _TESTS.get(flag) and position < len(words):
                 if words[position].dynamic:
-                    effects, why = effects | EXECUTE, "find: searches for something only known when it runs"
+                    effects, why = effects | EXECUTE, "find: searches for something known only when it runs"
                     unknown = True
                 elif flag == "name" and not named:
                     named = words[position].text

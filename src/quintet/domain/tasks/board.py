@@ -46,6 +46,7 @@ class OtherSession(Struct, frozen=True):
     status: str
     updated: str
     live: bool  # a process owns it
+    here: bool = False  # this process does
 
 
 class OpenQuestion(Struct, frozen=True):
@@ -215,7 +216,8 @@ def _task(task: Task, under_way: UnderWay, waits_for: Sequence[str]) -> BoardEnt
 
 
 def _session(session: OtherSession) -> BoardEntry:
-    stands = f"{session.status} in another process" if session.live else f"{session.status}, can be resumed"
+    where = "here" if session.here else "in another process"
+    stands = f"{session.status} {where}" if session.live else f"{session.status}, can be resumed"
     about = f"{stands} · {moment(session.updated)} · {session.id}"
     return BoardEntry(BoardKind.SESSION, session.id, "○", session.title or session.id, about, "info")
 
@@ -255,4 +257,4 @@ def board_lines(view: BoardView, room: int = 0) -> list[str]:
     below = [("cost", cost_words(view.costs)), ("checkpoint", view.checkpoint), ("next", view.next_action)]
     told = [("tasks", view.counts)] if view.counts else []
     told += [(name, words) for name, words in below if words]
-    return [*rows, *[""] * bool(rows and told), *table(told)]
+    return [*rows, "", *table(told)] if rows and told else [*rows, *table(told)]

@@ -83,15 +83,18 @@ def board(
     milestones: Collection[str] | None,
     busy: Collection[str] = (),
     last: Collection[str] = (),
+    only: str = "",
 ) -> Board:
     """The board of the tasks of some milestones, or of all.
 
-    `busy` are those that another live process has claimed, `last` those that are begun when no other is ready.
+    `busy` are those that another live process has claimed, `last` those that are begun when no other is ready. With
+    `only` it is the board of that task.
     """
     mine = [
         task
         for task in tasks
         if (milestones is None or task.milestone in milestones)
+        and only in ("", task.text.id)
         and task.status is not TaskStatus.CANCELLED
         and not task.put_away
     ]

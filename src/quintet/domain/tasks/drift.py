@@ -17,6 +17,7 @@ from quintet.domain.tasks.page import Flaw, read_page
 from quintet.domain.tasks.task import DONE_FOLDER, VERIFIED_FOLDER, Task, TaskStatus, TaskText, file_name
 
 SUMMARY_LINES = 5
+MOVE_SECONDS = 0.1  # that a process may take from a task's row to its file
 _STATUS_OF = {DONE_FOLDER: TaskStatus.VERIFYING, VERIFIED_FOLDER: TaskStatus.DONE}
 
 
@@ -28,15 +29,6 @@ class DriftKind(StrEnum):
     SECOND_FILE = "second_file"
 
 
-_FIXES = {
-    DriftKind.FILE_WITHOUT_ROW: "add it as the task it describes, with the status of its folder",
-    DriftKind.ROW_WITHOUT_FILE: "write the file again, as Quintet last read it",
-    DriftKind.WRONG_FOLDER: "move the file to the folder for its task's status",
-    DriftKind.EDITED_ID: "write the task's id into its file again",
-    DriftKind.SECOND_FILE: "",  # which of the two is meant, only a person knows
-}
-
-
 class Drift(Struct, frozen=True):
     """A row and a file that do not agree; `path` is that of the file."""
 
@@ -46,9 +38,11 @@ class Drift(Struct, frozen=True):
     problem: str
     text: TaskText | None = None  # what the file says, if it was read
 
-    @property
-    def fix(self) -> str:
-        return _FIXES[self.kind]
+
+def lasting(first: Sequence[Drift], second: Sequence[Drift]) -> list[Drift]:
+    """Those that were there both times: a drift that goes away is another process that moves a task."""
+    before = {(one.kind, one.task, one.path) for one in first}
+    return [one for one in second if (one.kind, one.task, one.path) in before]
 
 
 class BadPage(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What is wrong with a project's health: findings with a stable code each, and the port that looks for them."""
+"""What is wrong with a project's health: findings of known kinds, and the port that looks for them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
+
+from quintet.domain.base.wording import counted
 
 if TYPE_CHECKING:
     from quintet.domain.base.errors import StoreError
@@ -30,6 +32,7 @@ class HealthScope(StrEnum):
     TASK = "task"
     PROJECT = "project"
     MACHINE = "machine"
+    USER = "user"  # your own settings, rules and trust: nobody else changes them
 
 
 class Finding(Struct, frozen=True):
@@ -47,10 +50,30 @@ class Finding(Struct, frozen=True):
         return f"{self.problem.removesuffix('.')}. {self.advice}"
 
 
-def to_mend(findings: Iterable[Finding]) -> list[Finding]:
-    """What work mode repair is about. A warning about the machine stays: nothing in the project changes it."""
-    weak = (Severity.WARNING, HealthScope.MACHINE)
-    return [one for one in findings if one.severity is not Severity.INFO and (one.severity, one.scope) != weak]
+class FindingKind(Struct, frozen=True):
+    """A code of the doctor's: how grave it is, what it is about, where it comes from and what helps."""
+
+    code: str
+    severity: Severity
+    scope: HealthScope
+    cause: str
+    cure: str  # what the fix does; where there is none, what a person can do
+    fixable: bool = False
+
+    def of(self, subject: str, problem: str, advice: str = "") -> Finding:
+        """One that was found; without advice of its own, the cure is the advice."""
+        return Finding(self.code, self.severity, self.scope, subject, problem, advice or self.cure, self.fixable)
+
+
+def to_fix(findings: Iterable[Finding]) -> list[Finding]:
+    """What work mode repair is about.
+
+    A warning about the machine or what is the user's own stays, unless it is fixed by rule: nothing in the project
+    changes it.
+    """
+    own = (HealthScope.MACHINE, HealthScope.USER)
+    found = [one for one in findings if one.severity is not Severity.INFO]
+    return [one for one in found if one.fixable or one.severity is Severity.ERROR or one.scope not in own]
 
 
 def named(findings: Iterable[Finding]) -> str:
@@ -62,6 +85,23 @@ def by_severity(findings: Iterable[Finding]) -> dict[str, int]:
     """How many findings there are of each severity, the worst first."""
     found = [finding.severity for finding in findings]
     return {str(severity): found.count(severity) for severity in reversed(Severity)}
+
+
+def preview(findings: Iterable[Finding]) -> list[Finding]:
+    """What a fix by rule is about; nothing else changes."""
+    return [one for one in findings if one.fixable]
+
+
+def compared(before: Iterable[Finding], after: Iterable[Finding]) -> str:
+    """Health before and after, in a line."""
+    return f"before: {totals(before)}; after: {totals(after)}"
+
+
+def totals(findings: Iterable[Finding]) -> str:
+    """`1 error, 2 warnings`, or that nothing is wrong."""
+    names = {"info": "note"}
+    found = [counted(number, names.get(kind, kind)) for kind, number in by_severity(findings).items() if number]
+    return ", ".join(found) or "no problems"
 
 
 class OwnPrompts(Struct, frozen=True):
@@ -93,8 +133,11 @@ class HealthProbe(Protocol):
     def parts(self) -> list[MachinePart]:
         """The programs that Quintet itself needs, and the sandbox last."""
 
-    def of_features(self, thorough: bool) -> list[Finding]:
-        """What features find wrong with their own."""
+    def of_rooms(self, thorough: bool) -> list[Finding]:
+        """What the rooms of the core and the features find wrong with their own."""
+
+    def fix_rooms(self) -> list[str]:
+        """Have them fix what can be fixed; what was done, a line each."""
 
     def own_prompts(self) -> OwnPrompts: ...
 

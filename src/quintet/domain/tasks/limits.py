@@ -53,7 +53,7 @@ _UNITS = {
     "max_seconds": "s",
     "max_cost": "cost",
     "max_iterations": "plans",
-    "max_units": "units",
+    "max_units": "attempts",
     "max_tokens": "tokens",
     "max_retries": "retries",
 }

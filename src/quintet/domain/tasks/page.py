@@ -28,6 +28,7 @@ from quintet.domain.tasks.task import ID_FORM, Approval, Intent, Mutation, Risk,
 FENCE = "---"
 FINDINGS = "## Findings"
 MOST_FINDINGS = 20_000  # characters of one failure's, in a page that may hold four and is read up to a megabyte
+MOST_DIGITS = 9  # of a line number
 _KEY = regex(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*)|\s*)$")
 # src/a.py:10-50, src/a.py:10, src/a.py lines 10-50, src/a.py 10–50
 _LINES = regex(r"(.+?)(?:(?::|\s+lines?\s+)(\d+)(?:\s*[-–]\s*(\d+))?|\s+(\d+)\s*[-–]\s*(\d+))", re.S)
@@ -310,8 +311,11 @@ def _intent(line: int, word: str) -> Intent:
     match = _LINES.fullmatch(word)
     path, first, last = word, 0, 0
     if match:
-        path, first = match[1], int(match[2] or match[4])
-        last = int(match[3] or match[5] or first)
+        path, begins, ends = match[1], match[2] or match[4], match[3] or match[5] or ""
+        if max(len(begins), len(ends)) > MOST_DIGITS:
+            raise _Wrong(line, f'"{word[:80]}": a line number has at most {MOST_DIGITS} digits')
+        first = int(begins)
+        last = int(ends or first)
     if match and not 0 < first <= last:
         raise _Wrong(line, f'"{word}": line numbers start at 1, and the first must not be after the last')
     if path.startswith(("/", "~")) or ".." in path.split("/"):
@@ -359,7 +363,7 @@ def new_tasks(texts: Sequence[TaskText], there: Iterable[TaskText], taken: Colle
         if text.id in taken and text.id not in named:
             named[text.id] = f"task-{free:03}"
             free += 1
-    return [_renamed(text, named) for text in new] if named else new
+    return [renamed(text, named) for text in new] if named else new
 
 
 def _said(text: TaskText) -> tuple[str, str, str]:
@@ -370,6 +374,6 @@ def _first_free(ids: Iterable[str]) -> int:
     return max((int(found[1]) for id in ids if (found := _NUMBERED.fullmatch(id))), default=0) + 1
 
 
-def _renamed(text: TaskText, named: Mapping[str, str]) -> TaskText:
+def renamed(text: TaskText, named: Mapping[str, str]) -> TaskText:
     needs = tuple(named.get(id, id) for id in text.depends_on)
     return structs.replace(text, id=named.get(text.id, text.id), depends_on=needs)

@@ -51,7 +51,7 @@ def verdict(said: bool | None, text: TaskText, shown: DoneEvidence) -> tuple[Ver
     if shown.command or (said and shown.looked):
         return VerifyOutcome.VERIFIED, ""
     if untouched := _untouched(text, shown):
-        return VerifyOutcome.NOT_VERIFIED, f"nothing shows that its files were handled: {untouched}; {HOW_TO}"
+        return VerifyOutcome.NOT_VERIFIED, f"there is no evidence that its files were handled: {untouched}; {HOW_TO}"
     if shown.by_rules or (said and (shown.native or shown.changed)):
         return VerifyOutcome.VERIFIED, ""
     if said:

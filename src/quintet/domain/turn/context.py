@@ -70,10 +70,15 @@ def scale(measured: Measured | None, head: int, messages: Sequence[Message]) -> 
 
 
 def percent_used(measured: Measured | None, messages: Sequence[Message], window: int) -> float:
-    """How much of a window a conversation fills: as the provider counted it, and what came since as we do."""
+    """How much of a window a conversation fills."""
+    return round(100 * tokens_used(measured, messages) / window, 1)
+
+
+def tokens_used(measured: Measured | None, messages: Sequence[Message]) -> int:
+    """What a conversation takes of a window: as the provider counted it, and what came since as we do."""
     known = measured if measured and measured.messages <= len(messages) else None
     counted, since = (known.tokens, known.messages) if known else (0, 0)
-    return round(100 * (counted + tokens(messages[since:])) / window, 1)
+    return counted + tokens(messages[since:])
 
 
 def window_of(settings: Settings, name: str) -> int:
@@ -106,7 +111,7 @@ def limits(
         held, said = own, f"compression.max_tokens = {own}"
     most = overflowed * 3 // 4
     if most and not 0 < held <= most:
-        held, said = most, f"{overflowed} were too many for the server"
+        held, said = most, f"the server refused {overflowed} as too many"
     return ContextLimits(settings.max_messages, held, settings.keep_messages, said)
 
 

@@ -95,9 +95,19 @@ def evidence(calls: Iterable[RanCall]) -> tuple[str, ...]:
 
 
 def judge(
-    axes: Axes, text: str, calls: Sequence[RanCall], answer: str, skipped: Sequence[SkippedCall] = ()
+    axes: Axes,
+    text: str,
+    calls: Sequence[RanCall],
+    answer: str,
+    skipped: Sequence[SkippedCall] = (),
+    unshown: str = "",
 ) -> Judgement:
-    """What the turn itself shows: an input, the calls that ran for it, those that were skipped, and the answer."""
+    """What the turn itself shows: an input, the calls that ran for it, those that were skipped, and the answer.
+
+    `unshown`: what a skill's checklist asks for and the turn has not shown.
+    """
+    if unshown and not skipped:
+        return Judgement(Ruling.NEEDS_WORK, unshown)
     if skipped:
         failed = failed_check(calls)
         return Judgement(Ruling.NEEDS_WORK, failed) if failed else Judgement(Ruling.ASK, "calls were skipped")

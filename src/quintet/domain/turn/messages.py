@@ -78,6 +78,7 @@ class Finish(StrEnum):
     TOOL_CALLS = "tool_calls"
     LENGTH = "length"
     REFUSED = "refused"  # the model says it cannot take this on; the run ends blocked
+    FAILED = "failed"  # the model says that it tried and did not deliver
 
 
 class EndStatus(StrEnum):
@@ -125,6 +126,8 @@ class EndPart(Struct, frozen=True, omit_defaults=True):
     finish: Finish
     usage: Usage = Usage()
     cache_writes: int = 0  # of the input, what was put into a cache, which some providers price higher
+    model: str = ""  # the one that answered, as its server names it
+    id: str = ""  # of the reply, at its server
 
 
 Part = TextPart | ThinkingPart | CallBegunPart | CallPart | OriginalPart | EndPart

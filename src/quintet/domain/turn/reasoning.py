@@ -13,6 +13,7 @@ from msgspec import Struct
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.turn.stage_policy import Reasoning
 
+OPEN, CLOSE = "<ide_reasoning>", "</ide_reasoning>"
 SECTIONS = ("Analyze", "Research", "Plan", "Reflect", "Action", "Delivery")
 MICRO_SECTIONS = ("Reflect", "Action")  # what short reasoning must have; Plan and Risks where they changed
 DONE, NEEDS_WORK = "DONE", "NEEDS_WORK"
@@ -60,6 +61,42 @@ def sections(text: str) -> dict[str, str] | None:
 def without(text: str) -> str:
     """The text without any reasoning, whole blocks and one that was cut off."""
     return _OPEN.sub("", _BLOCK.sub("", text)).strip()
+
+
+def parted(text: str) -> tuple[str, str]:
+    """The reasoning of a reply, and what it says."""
+    if OPEN not in text:
+        return "", text
+    return text.partition(OPEN)[2].partition(CLOSE)[0], without(text)
+
+
+class ReasoningStream:
+    """A reply as it streams, parted into its reasoning and what it says."""
+
+    def __init__(self) -> None:
+        self._held = ""  # neither one nor the other yet
+        self._inside: bool | None = None  # a reasoning block; None before the first words are known
+
+    def add(self, text: str) -> tuple[str, str]:
+        """What came of each by this piece of the reply."""
+        self._held += text
+        if self._inside is None:
+            start = self._held.lstrip()
+            if len(start) < len(OPEN) and OPEN.startswith(start):
+                return "", ""
+            self._inside = start.startswith(OPEN)
+            if self._inside:
+                self._held = start[len(OPEN) :]
+        if not self._inside:
+            said, self._held = self._held, ""
+            return "", said
+        thought, closed, rest = self._held.partition(CLOSE)
+        if not closed:  # the end of it may be the beginning of the closing tag
+            cut = max(len(thought) - len(CLOSE), 0)
+            self._held = thought[cut:]
+            return thought[:cut], ""
+        self._inside, self._held = False, ""
+        return thought, rest.lstrip("\n")
 
 
 def outcome(text: str, *, warm_up: bool = False) -> ReasoningOutcome | None:

@@ -73,7 +73,7 @@ def read_qa_report(reply: str) -> QaReport:
             return wire_json.decode(text[start : end + 1].encode("utf-8", "replace"), QaReport)
         except msgspec.DecodeError:
             pass
-    return QaReport(text or "the reviewer replied with nothing")
+    return QaReport(text or "the reviewer's reply was empty")
 
 
 NOT_THE_FORM = "the reply was not in the requested format; here is its text"
@@ -332,7 +332,7 @@ def _missing(file: str, line: int, lengths: Mapping[str, int | None]) -> str:
     length = lengths[file]
     if length is None:
         return "protected, not checked"
-    return f"no such line: the file has {length}" if line > length else ""
+    return f"no such line: the file ends at line {length}" if line > length else ""
 
 
 def _marked(place: str, unresolved: str) -> str:

@@ -17,6 +17,7 @@ from quintet.domain.dials.axes import Axes, WorkMode
 from quintet.domain.permission import gate
 from quintet.domain.permission.effects import READING
 from quintet.domain.permission.rules import Rule
+from quintet.domain.skills.use import SkillUse
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.swe_phases import PhaseState
 from quintet.domain.turn.todos import Todo
@@ -48,6 +49,7 @@ class CallContext(Struct, frozen=True):
     step: WorkflowProgress | None = None  # how far the turn's run has come in its workflow; None: it follows none
     rules: tuple[Rule, ...] = ()  # those of the session
     read_only: str = ""  # why nothing may be changed now; empty: it may
+    skills: tuple[SkillUse, ...] = ()  # that the turn works by
 
 
 class Reasoning(StrEnum):
@@ -84,6 +86,7 @@ class StagePlan(Struct, frozen=True):
 
 # Parts that are no files.
 SURROUNDINGS, AGENTS_PAGE, PERSONA, MEMORY = "@surroundings", "@agents", "@persona", "@memory"
+SKILLS = "@skills"
 TOOLSET_STATE = "@toolset"
 WORKFLOW_STATE = "@workflow"
 TOOLLESS = frozenset({Stage.WARMUP, Stage.DELIVERY_CHECK})
@@ -176,7 +179,7 @@ def reads_only(spec: ToolSpec) -> bool:
 def _prompts(context: CallContext, kind: Reasoning) -> tuple[str, ...]:
     """The head first, which no stage changes; then what is said last."""
     axes, stage = context.axes, context.stage
-    parts = ["base/system.md", "base/project_root_context.md", SURROUNDINGS, AGENTS_PAGE, PERSONA, MEMORY]
+    parts = ["base/system.md", "base/project_root_context.md", SURROUNDINGS, AGENTS_PAGE, PERSONA, MEMORY, SKILLS]
     parts += ["agent/mode_addition.md", "agent/tool_loop_context.md"] if is_agent(axes) else ["chat/mode_addition.md"]
     parts.append(f"modes/{axes.work_mode}.md")
     if context.step:

@@ -25,6 +25,7 @@ class Surroundings(Struct, frozen=True, omit_defaults=True, gc=False):
     date: str = ""
     branch: str = ""  # empty outside a repository
     page: str = ""  # what the project tells agents
+    skills: str = ""  # the skills there are, a line each
 
 
 _EMPTY = "(now empty)"
@@ -52,8 +53,8 @@ def told(found: Surroundings | None, axes: Axes, contained: str) -> str:
 
 def also_opened(places: OpenedPlaces) -> str:
     """What the user's settings add to what commands see; empty if nothing."""
-    shown = f" The user also shows them, read-only: {', '.join(places.shown)}." if places.shown else ""
-    return shown + (f" The user also gives them, to write: {', '.join(places.given)}." if places.given else "")
+    shown = f" The user's settings also let them read: {', '.join(places.shown)}." if places.shown else ""
+    return shown + (f" The user's settings also let them write to: {', '.join(places.given)}." if places.given else "")
 
 
 def changes(before: Surroundings, now: Surroundings) -> str:
@@ -65,7 +66,22 @@ def changes(before: Surroundings, now: Surroundings) -> str:
     ]
     if now.page != before.page:
         facts.append(f"The project's instructions for agents have changed:\n\n{now.page or _EMPTY}")
+    if now.skills != before.skills:
+        facts += _changed_skills(before.skills.splitlines(), now.skills.splitlines())
     return "\n".join(facts)
+
+
+def _changed_skills(before: list[str], now: list[str]) -> list[str]:
+    """The lines that are new; of those that are gone, the names that no line has any more."""
+    known, still = set(before), {_skill_name(line) for line in now}
+    new = [line for line in now if line not in known]
+    gone = [name for line in before if line.startswith("- ") and (name := _skill_name(line)) not in still]
+    told = [f"Skills that are new or have changed:\n{chr(10).join(new)}"] if new else []
+    return [*told, f"Skills that no longer exist: {', '.join(gone)}."] if gone else told
+
+
+def _skill_name(line: str) -> str:
+    return line.removeprefix("- ").partition(":")[0]
 
 
 def _facts(found: Surroundings) -> Iterable[tuple[str, str]]:

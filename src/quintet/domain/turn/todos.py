@@ -24,6 +24,7 @@ class TodoStatus(StrEnum):
     VERIFIED = "verified"
 
 
+SHOWN = frozenset({TodoStatus.CLAIMED, TodoStatus.VERIFIED})  # with an explanation and evidence
 # What each criterion has to say. A type that is not here is kept as it is, and fails when it is checked.
 NEEDS: dict[str, tuple[str, ...]] = {
     "command_exit_zero": ("command",),

@@ -1,4 +1,4 @@
-"""The two-level tool menu: six meta-tools, nine toolsets, and the model's place among them.
+"""The two-level tool menu: six meta-tools, nine toolsets and a tenth, and the model's place among them.
 
 At ROOT a model sees the meta-tools; entering a toolset adds that toolset's tools. Nothing is ever unregistered: what is
 visible is a mask, the same one when tools are shown and when one is called. Toolsets stand in the order of use.
@@ -15,7 +15,8 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.wording import SMALL_WORDS, did_you_mean
 
 FINISH_STEP = "finish_step"  # says that a step is done; there only while a turn follows a workflow
-META_TOOLS = ["menu_list", "menu_enter", "menu_exit", "complete", "think", "message_user"]
+COMPLETE_TOOL, MESSAGE_TOOL = "complete", "message_user"  # end a turn: with its answer, and with a word to the user
+META_TOOLS = ["menu_list", "menu_enter", "menu_exit", COMPLETE_TOOL, "think", MESSAGE_TOOL]
 
 
 class MenuState(StrEnum):
@@ -108,6 +109,17 @@ TOOL_MODES: dict[str, ToolMode] = {
 }
 
 
+ASSIST = _mode("assist", "Assistance", "helpers, skills, what is known of the repository, memory")
+TOOLSETS: dict[str, ToolMode] = {**TOOL_MODES, ASSIST.name: ASSIST}  # the tenth has only tools that name it
+
+
+def tools_in_use(toolset: str) -> str:
+    """A toolset for people: `software engineering tools`."""
+    known = TOOLSETS.get(toolset)
+    name = known.display_name if known else toolset
+    return f"{name if name.isupper() else name.lower()} tools"
+
+
 DEFAULT_TOOLSET = "swe"  # of a user's own tool that names none
 
 
@@ -118,7 +130,7 @@ def with_own(own: Mapping[str, str]) -> dict[str, ToolMode]:
             toolset,
             tool_list=tuple(dict.fromkeys((*toolset.tool_list, *(t for t, home in own.items() if home == name)))),
         )
-        for name, toolset in TOOL_MODES.items()
+        for name, toolset in TOOLSETS.items()
     }
 
 

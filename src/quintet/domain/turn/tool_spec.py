@@ -9,10 +9,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Literal, Protocol
 
-from msgspec import Struct, structs
+from msgspec import UNSET, Struct, UnsetType, structs
 
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Effect
+from quintet.domain.skills.use import SkillUse
 from quintet.domain.turn.messages import Finish, Image, KeptImage, ToolSchema, Usage
 from quintet.domain.turn.swe_phases import PhaseMove
 from quintet.domain.turn.todos import Todo, TodoStatus
@@ -50,6 +51,15 @@ class Touch(Struct, frozen=True):
     refused: str = ""  # why nobody can say yes, by what was found
     subjects: tuple[str, ...] = ()  # each thing that a rule may say no to, where the call is about several
     user_line: bool = False  # the line is one that the user wrote into the settings
+    least: PermissionProfile | None = None  # the least profile that this very call is any use in
+
+
+class CallCourse(Struct, frozen=True):
+    """How a call goes while it runs."""
+
+    pauses: bool = False  # it may ask the person something in the middle
+    steps: bool = False  # what it tells are lines that say how far it is, not its output
+    cut_short: str = ""  # what the model is told of a call that was; empty: that its outcome is unknown
 
 
 class ToolSpec(Struct, frozen=True):
@@ -66,7 +76,8 @@ class ToolSpec(Struct, frozen=True):
     confined: bool = False  # cannot reach outside the project, whoever says yes
     asks: bool = False  # may ask a model, which has its price
     service: str = ""  # the feature whose service says more of what a call touches, where it names a server
-    pauses: bool = False  # a call of it may ask the person something in the middle
+    course: CallCourse = CallCourse()
+    fits: Callable[..., None] | None = None  # raises what a call would fail with, as the files are now
 
     def shown(self) -> ToolSchema:
         return ToolSchema(self.name, self.description, _brief(self.schema()))
@@ -111,6 +122,7 @@ class CallQuestion(Struct, frozen=True):
     text: str = ""
     choices: tuple[CallChoice, ...] = ()
     detail: tuple[str, ...] = ()
+    approves: bool = False  # it is about a call that needs approval, of somebody who works for this one
     spends: bool = False  # a model is about to be asked, which has its price
     consulted: tuple[Consulted, ...] = ()  # the models that the call has asked since it last asked this
 
@@ -119,6 +131,14 @@ class CallReply(Struct, frozen=True):
     choice: str = ""
     note: str = ""  # what the person typed
     refused: str = ""  # why nobody was asked, or nobody answered
+
+
+class ShellSeen(Struct, frozen=True, gc=False):
+    """A shell, as a call has left or found it: a background one by its name, or the one of its own line."""
+
+    name: str
+    running: bool
+    exit_code: int | UnsetType = UNSET  # of the call's own line; its output then ends with it
 
 
 class ToolResult(Struct, frozen=True):
@@ -136,6 +156,9 @@ class ToolResult(Struct, frozen=True):
     consulted: tuple[Consulted, ...] = ()  # the models it asked
     images: tuple[KeptImage, ...] = ()  # for the model to look at
     pauses: CallQuestion | None = None  # the call is not over: it waits for a reply to this
+    shell: ShellSeen | None = None  # the shell that ran its line, or that it started, looked at or ended
+    page: str = ""  # the address of the web page that it shows
+    skill: SkillUse | None = None  # that the turn works by from here on
 
 
 MOST_RESULT = 400_000  # characters that a model is told of one call, whatever its tool gives
@@ -157,6 +180,8 @@ class Consulted(Struct, frozen=True):
     route: str
     model: str  # its name in the settings
     usage: Usage = Usage()
+    cost: float | None = None  # as it is on record already; None: by the model's price
+    helper: str = ""  # the session of the helper that asked it
 
 
 class Advice(Struct, frozen=True):

@@ -171,7 +171,7 @@ class Dispatcher:
             raise RunFailed(
                 RunErrorCode.PERMISSION_DENIED,
                 f"{path} is a program, and this folder is not trusted",
-                hint="`quintet trust` allows the programs of its agents to run, through the gate.",
+                hint="`quintet trust` allows the programs of its agents to run, with approval where they need it.",
             )
         line = shlex.quote(whole)
         return Dispatched(begins=AgentTurn(f"!{line}", own=("bash", _json({"command": line}))))

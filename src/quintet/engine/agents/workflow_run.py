@@ -45,7 +45,7 @@ class WorkflowRun:
         while not (place := self._place).done and not place.begun:
             here = tuple((frame.workflow.id, frame.node, frame.returned) for frame in place.frames)
             if here in seen:
-                raise RunFailed(RunErrorCode.LOOP, f"{place.node.id}: the workflow returns here with nothing to do")
+                raise RunFailed(RunErrorCode.LOOP, f"{place.node.id}: the workflow loops here without doing anything")
             seen.add(here)
             if move := progress.passes(place):
                 self._go(move)

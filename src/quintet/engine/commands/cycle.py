@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import UNSET
+
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import Axes, AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode, merge
 from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.journal.cycle_events import PlannedTask
 from quintet.domain.journal.cycle_state import CycleState
-from quintet.domain.journal.protocol import Choice, DialsTurned, Event, QuestionAnswered, QuestionAsked, RunResumed
+from quintet.domain.journal.protocol import (
+    Choice,
+    DialsTurned,
+    Event,
+    PlanMade,
+    QuestionAnswered,
+    QuestionAsked,
+    RunResumed,
+)
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.answers import NO
+from quintet.domain.tasks.arrangement import arranged, reworded
+from quintet.domain.tasks.page import read_pages, write_page
 from quintet.domain.tasks.request_split import file_named, is_several, names_a_page
 from quintet.domain.tasks.roles import NATIVE, roles_in_use
 from quintet.domain.turn.reports import Order
@@ -42,7 +55,7 @@ def begins_one(core: Core, state: SessionState, text: str, order: Order | None) 
         return order.kind in ("plan", "build")
     axes, settings = state.axes, core.settings.cycle
     building = axes.work_mode is WorkMode.BUILD and axes.run_control is RunControl.AUTONOMOUS
-    if not (text and building and settings.from_input and state.runs.agent is None):
+    if not (text and building and settings.from_input and state.runs.agent is None and state.helper is None):
         return False
     by_rules = roles_in_use(state.executors, settings).planner == NATIVE and not core.turn.models.staged(state.dials)
     return is_several(text, lines=by_rules)
@@ -79,6 +92,29 @@ def accept(context: CommandContext, line: CommandLine) -> CommandOutcome:
     return outcome
 
 
+def arrange(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    """Change the plan that waits: which of its tasks, in which order, in which words."""
+    cycle, core = _at_rest(context), context.core
+    if cycle is None or not cycle.plan.pending:
+        raise UsageError(NO_PLAN)
+    texts = read_pages(core.cycle.plans.pages(cycle.run))
+    sentence = "".join(line.words)
+    match sentence.split(maxsplit=2):
+        case ["edit", id, *words]:
+            texts = reworded(texts, id, "\n".join((*words, line.details)))
+        case _:
+            texts = arranged(texts, sentence.split())
+    core.cycle.plans.keep(cycle.run, [(f"{text.id}.md", write_page(text)) for text in texts])
+    planned = tuple(PlannedTask(text.id, text.title, text.depends_on, text.verification) for text in texts)
+    made = PlanMade(run=cycle.run, milestone=cycle.plan.pending, by="user", tasks=planned)
+    withdrawn = context.questions.withdrawn(QuestionAbout.PLAN, "the plan was changed")
+    if not core.person:
+        return CommandOutcome("", [*withdrawn, made])
+    question, accepted = acceptance(core, context.state, lambda: context.activity)
+    context.questions.follow(question, QuestionAbout.PLAN, accepted)
+    return CommandOutcome("", [*withdrawn, made, question], begins=BeginWork("", Order("build", cycle.run)))
+
+
 def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]) -> tuple[QuestionAsked, Follow]:
     """The question whether a plan is to be built, by whom advanced and with what profile; and what follows from it.
 
@@ -92,7 +128,9 @@ def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]
         profiles[KEEP] = PermissionProfile.NORMAL if now is PermissionProfile.RESTRICTED else now
     choices = [
         Choice(
-            key, f"autonomous, profile {profile}{' (as now)' * (profile is axes.permission_profile)}{_at(axes, key)}"
+            key,
+            f"autonomous, profile {profile}{' (as now)' * (profile is axes.permission_profile)}{_at(axes, key)}",
+            only_selects=_widens(axes, profile) or UNSET,
         )
         for key, profile in profiles.items()
     ]
@@ -113,6 +151,11 @@ def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]
         return [dials.turn(state, dials.new(core.ids, change, Scope.NOW, "/accept"), activity())]
 
     return question, follow
+
+
+def _widens(axes: Axes, profile: PermissionProfile) -> bool:
+    """Whether more would run without approval than now; everything, in any case."""
+    return profile.rank > axes.permission_profile.rank or profile is PermissionProfile.UNRESTRICTED
 
 
 def _at(axes: Axes, key: str) -> str:

@@ -12,7 +12,17 @@ from msgspec import to_builtins
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials import badge
-from quintet.domain.dials.axes import AXIS_WORDS, AxesChange, ModelMode, RunControl, WorkMode, merge, parse_axis
+from quintet.domain.dials.axes import (
+    AXIS_FIELDS,
+    AXIS_WORDS,
+    AxesChange,
+    ModelMode,
+    RunControl,
+    Surface,
+    WorkMode,
+    merge,
+    parse_axis,
+)
 from quintet.domain.dials.transitions import Activity, Scope
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import (
@@ -35,6 +45,7 @@ from quintet.engine.session.questions import Follow, QuestionAbout, Questions
 
 ABOUT_DEEP = "Review works best in model mode deep"
 DEEP = "d"
+DROP = "drop"
 OFFLINE = "builtin"  # the offline rules know nothing of a mode
 
 
@@ -50,10 +61,17 @@ def axis_command(word: str) -> Handler:
 
 def steer(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if len(line.words) < 2:
-        raise UsageError("/steer DIAL VALUE [SCOPE], for example /steer mode review after-current-unit")
+        raise UsageError(
+            "/steer DIAL VALUE [SCOPE], for example /steer mode review after-current-unit; /steer drop DIAL cancels it"
+        )
     axis, value, *scope = line.words
+    if axis == DROP:
+        axis, value = value, DROP
     if axis not in AXIS_WORDS:
         raise UsageError(f'dial "{axis}": not one of {", ".join(AXIS_WORDS)}.{did_you_mean(axis, AXIS_WORDS)}')
+    if value == DROP:
+        dropped = dials.drop(context.state, AXIS_FIELDS[axis], "/steer drop")
+        return CommandOutcome(f"{axis} is unchanged" if dropped else f"nothing is pending for {axis}", dropped)
     return turn_dials(context, parse_axis(axis, value), scope_in(tuple(scope)), "/steer")
 
 
@@ -66,6 +84,8 @@ def theme(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if name not in THEMES or len(line.words) > 1:
         wanted = " ".join(line.words)
         raise UsageError(f'theme "{wanted}": not one of {", ".join(THEMES)}.{did_you_mean(wanted, THEMES)}')
+    if context.surface is not Surface.TUI:
+        raise UsageError("/theme changes the screen of a terminal; to keep a theme, set display.theme in your settings")
     return CommandOutcome(f"theme {name}, this session", data={"theme": name})
 
 

@@ -83,7 +83,7 @@ async def session_report(context: CommandContext, line: CommandLine) -> CommandO
     reporter = Reporter(partial(is_free, context.core.settings))
     async for recorded in _journal(context):
         reporter.apply(recorded)
-    return CommandOutcome("\n".join(report_lines(reporter.report())))
+    return CommandOutcome("\n".join(report_lines(reporter.report(), reporter.measured())))
 
 
 async def forensics(context: CommandContext, line: CommandLine) -> CommandOutcome:

@@ -78,23 +78,26 @@ async def undo(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 async def _done(context: CommandContext, to: Point, what: str, seen: Prospect | None, number: int) -> CommandOutcome:
+    """Files first; where somebody stops that, the conversation stays, and the same rewind does the rest."""
     point = context.core.ids.new("rewind")
     events, left = await take_back(context.core.checkpoints, seen, point, context.note) if seen else ([], [])
     failed = {one.path for one in left}
+    interrupted = any(one.interrupted for one in left)
     restored = sum(not is_folder(one) and one.path not in failed for one in seen.plan.restore) if seen else 0
     rewound = Rewound(
         point=point,
         to=to.id,
         files=what != "conversation",
-        conversation=what != "files",
+        conversation=what != "files" and not interrupted,
         restored=restored,
         left=tuple(on_one_line(one.path) for one in left[:MOST_LISTED]),
     )
-    said = [f"rewound to before {to.number}: {_said(rewound)}", *left_lines(left, seen.lacking if seen else [])]
+    head = "rewind interrupted" if interrupted else f"rewound to before {to.number}"
+    said = [f"{head}: {_said(rewound)}", *left_lines(left, seen.lacking if seen else [])]
+    rest = f"/rewind {to.number} {what} does the rest; " if interrupted else ""
     data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
-    return CommandOutcome(
-        "\n".join([*said, f"/rewind {number} undoes this"]), [*events, rewound], data={"rewind": data}
-    )
+    text = "\n".join([*said, f"{rest}/rewind {number} undoes this"])
+    return CommandOutcome(text, [*events, rewound], data={"rewind": data}, interrupted=interrupted)
 
 
 def _said(rewound: Rewound) -> str:
@@ -129,7 +132,7 @@ def _as_data(point: Point, there: set[str]) -> dict[str, Any]:
 
 def _preview(context: CommandContext, to: Point, seen: Prospect) -> CommandOutcome:
     lines = preview_lines(context.core, context.state, to, seen)
-    lines.append(f"/rewind {to.number} both does it; files or conversation does one of them")
+    lines.append(f"/rewind {to.number} both does this; use files or conversation for only one of them")
     mark = context.state.conversation.marks.get(to.id)
     return CommandOutcome("\n".join(lines), data={"rewind": _seen_data(to, seen, mark.count if mark else None)})
 

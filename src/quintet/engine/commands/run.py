@@ -7,6 +7,7 @@ from msgspec import to_builtins
 from quintet.domain.agents.run import RunErrorCode, RunPhase
 from quintet.domain.base.errors import RunFailed, UsageError
 from quintet.domain.base.wording import counted, did_you_mean
+from quintet.domain.dials.axes import Surface
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.describe import compacted, nothing_to_compact
 from quintet.domain.journal.dial_state import DialState
@@ -51,7 +52,7 @@ def resume(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if context.state.turns.interrupted and not line.words:
         return CommandOutcome("continues from the interruption", let_go, [TurnEffect.CONTINUE])
     if let_go:
-        return CommandOutcome("continues with what is queued", let_go)
+        return CommandOutcome("continues with the queued inputs", let_go)
     return _resume_run(context, "".join(line.words))
 
 
@@ -79,7 +80,7 @@ def stop(context: CommandContext, line: CommandLine) -> CommandOutcome:
     state = context.state
     run = state.runs.known.get(state.runs.active)
     running = state.turns.open is not None or _cycling(context)
-    if not running and not state.dials.pending and run is None:
+    if not (running or state.dials.pending or run or context.interrupted):
         raise UsageError("nothing is running")
     dropped = dials.drop_all(state, "/stop")
     said = f"; {counted(len(dropped), 'pending transition')} removed" if dropped else ""
@@ -159,4 +160,7 @@ def _at_offline_rules(context: CommandContext) -> bool:
 
 
 def leave(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    return CommandOutcome("bye; everything is saved, `quintet --resume` opens this session again", data={"quit": True})
+    if context.surface in (Surface.WEB, Surface.RPC):
+        raise UsageError("/quit leaves a terminal; here, close the page or the editor's session: everything is saved")
+    again = f"`quintet --resume {context.state.session}` opens this session again"
+    return CommandOutcome(f"bye; everything is saved, {again}", data={"quit": True})

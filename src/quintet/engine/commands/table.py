@@ -16,7 +16,14 @@ from quintet.engine.commands import cycle as cycles
 from quintet.engine.commands import dials as turns
 from quintet.engine.commands import rewind as rewinds
 from quintet.engine.commands import run as runs
-from quintet.engine.session.command_context import BeginWork, CommandContext, CommandOutcome, Handler, SlashCommand
+from quintet.engine.session.command_context import (
+    BeginWork,
+    Below,
+    CommandContext,
+    CommandOutcome,
+    Handler,
+    SlashCommand,
+)
 from quintet.engine.session.core import FeatureCommands
 
 NO_FEATURES = FeatureCommands()
@@ -51,8 +58,8 @@ def _later(name: str) -> Handler:
     return handler
 
 
-def _dial(name: str, usage: str, about: str, handler: Handler) -> SlashCommand:
-    return SlashCommand(name, usage, about, handler, AXIS_VALUED, AXIS_SWITCHES)
+def _dial(name: str, usage: str, about: str, handler: Handler, below: Below = Below.NEXT) -> SlashCommand:
+    return SlashCommand(name, usage, about, handler, AXIS_VALUED, AXIS_SWITCHES, below=below)
 
 
 TABLE: tuple[SlashCommand, ...] = (
@@ -79,19 +86,22 @@ TABLE: tuple[SlashCommand, ...] = (
         "/autonomous [SCOPE]",
         "continue the open work until it is done, blocked or at a limit (/control autonomous)",
         cycles.autonomous,
+        Below.REFUSED,
     ),
-    SlashCommand("next", "/next", "do one task of the open work, then pause (/control assisted)", cycles.next_unit),
+    SlashCommand("next", "/next", "do one open task, then pause (/control assisted)", cycles.next_unit),
     SlashCommand(
         "steer",
-        "/steer DIAL VALUE [now|after-current-tool|after-current-unit|next-milestone|for-next-unit]",
-        "change a dial at a chosen time",
+        "/steer DIAL VALUE [now|after-current-tool|after-current-unit|next-milestone|for-next-unit] | drop DIAL",
+        "change a dial at a chosen time; drop cancels a pending change",
         turns.steer,
+        below=Below.NEXT,
     ),
     SlashCommand(
         "review",
         "/review [working-tree|RANGE|BRANCH|PULL]",
         "inspect a change in work mode review, and write a report of findings",
         work.review,
+        below=Below.OWN,
     ),
     SlashCommand(
         "research",
@@ -105,6 +115,7 @@ TABLE: tuple[SlashCommand, ...] = (
         f"/repair [TEXT] {_AXES}",
         "fix what the doctor finds, in work mode repair; autonomous continues until no problem is left",
         work.repair,
+        Below.OWN,
     ),
     SlashCommand(
         "plan",
@@ -113,8 +124,21 @@ TABLE: tuple[SlashCommand, ...] = (
         cycles.plan,
         prose=True,
     ),
-    _dial("accept", f"/accept {_AXES}", "accept the proposed plan, and build it", cycles.accept),
-    _dial("implement", f"/implement {_AXES}", "build the proposed plan, or the open tasks", cycles.implement),
+    _dial("accept", f"/accept {_AXES}", "accept the proposed plan, and build it", cycles.accept, Below.REFUSED),
+    SlashCommand(
+        "arrange",
+        "/arrange ID… | edit ID TEXT",
+        "change the proposed plan: keep these tasks in this order and remove the others, or change the text of one",
+        cycles.arrange,
+        prose=True,
+    ),
+    _dial(
+        "implement",
+        f"/implement {_AXES}",
+        "build the proposed plan, or the open tasks",
+        cycles.implement,
+        Below.REFUSED,
+    ),
     SlashCommand("retry", "/retry", "retry now, without waiting", cycles.retry),
     SlashCommand("reset", "/reset [yes]", "clear task.md and archive the done tasks", cycles.reset),
     SlashCommand("agents", "/agents [NAME|FILE]", "list the agents, or open one", agents.agents),
@@ -135,17 +159,24 @@ TABLE: tuple[SlashCommand, ...] = (
         prose=True,
     ),
     SlashCommand("stop", "/stop", "cancel the run and pending transitions", runs.stop),
-    SlashCommand("model", "/model [NAME|PRESET/MODEL|auto]", "choose a model for this session", runs.choose_model),
+    SlashCommand(
+        "model",
+        "/model [NAME|PRESET/MODEL|auto]",
+        "choose a model for this session",
+        runs.choose_model,
+        below=Below.NEXT,
+    ),
     *(
         SlashCommand(
             name,
             f"/{name} [native|codex|claude|gemini|NAME|acp:COMMAND|auto]",
             f"who {does} in this session; without a name, list the choices",
             _later("executors:choose"),
+            below=Below.NEXT,
         )
         for name, does in (("planner", "plans"), ("executor", "does the tasks"), ("verifier", "verifies"))
     ),
-    SlashCommand("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning),
+    SlashCommand("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning, below=Below.NEXT),
     SlashCommand("qa", "/qa", "show the report of the newest review", runs.qa),
     SlashCommand(
         "compact",
@@ -160,6 +191,7 @@ TABLE: tuple[SlashCommand, ...] = (
             f"/{name}",
             "start a new conversation in this session; journal, dials and files stay",
             _later("conversation:clear"),
+            below=Below.NEXT,
         )
         for name in ("clear", "new")
     ),
@@ -171,7 +203,12 @@ TABLE: tuple[SlashCommand, ...] = (
         _later("tasks:tasks"),
     ),
     SlashCommand("queue", "/queue", "list open tasks in their order, and what each depends on", _later("tasks:queue")),
-    SlashCommand("doctor", "/doctor [fix]", "check for problems; fix repairs what it can", _later("tasks:doctor")),
+    SlashCommand(
+        "doctor",
+        "/doctor [preview|fix|heal]",
+        "check for problems; fix what can be fixed by rule, or see what would be; heal is /repair",
+        _later("tasks:doctor"),
+    ),
     SlashCommand(
         "status",
         "/status",
@@ -205,7 +242,7 @@ TABLE: tuple[SlashCommand, ...] = (
         _later("reports:forensics"),
         frozenset({"turn"}),
     ),
-    SlashCommand("rate", "/rate 1-5 [WORDS]", "rate the last turn", _later("reports:rate")),
+    SlashCommand("rate", "/rate 1-5 [WORDS]", "rate the last turn", _later("reports:rate"), below=Below.OWN),
     SlashCommand(
         "rewind",
         "/rewind [N [files|conversation|both]]",
@@ -224,7 +261,9 @@ TABLE: tuple[SlashCommand, ...] = (
         "show the changes of this session, of its last turn, or since before turn N",
         _later("diff:diff"),
     ),
-    SlashCommand("why", "/why [N]", "why a call was decided so: the last one, or by its number", _later("why:why")),
+    SlashCommand(
+        "why", "/why [N]", "explain a decision about a call: the last one, or by its number", _later("why:why")
+    ),
     SlashCommand(
         "fork", "/fork [N]", "start a new session with a copy of this one's finished turns, up to N", rewinds.fork
     ),
@@ -243,7 +282,7 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand(
         "init",
         "/init",
-        "write AGENTS.md, by the model, or from facts without one; asks first",
+        "write AGENTS.md, with the model or, without one, from facts about the project; asks first",
         _later("init:init"),
     ),
     SlashCommand("copy", "/copy", "copy the last answer to the terminal's clipboard", _later("conversation:copy")),
@@ -274,8 +313,14 @@ def known(name: str) -> bool:
 def find(name: str, others: Iterable[str] = (), features: FeatureCommands = NO_FEATURES) -> SlashCommand:
     """A command by its name; `others` are names that might have been meant instead."""
     command = _BY_NAME.get(name)
+    if command is None and ":" in name and (usage := features.skill(name)):  # before every other /A:B
+        return SlashCommand(usage.name, usage.usage, usage.help, _begun_by_skill, prose=True)
     if command is None and (usage := features.find(name)):
-        return SlashCommand(usage.name, usage.usage, usage.help, _begun_by_feature if usage.begins else _of_feature)
+        run = _begun_by_feature if usage.begins else _of_feature
+        below = Below.OWN if usage.begins else Below.REFUSED
+        return SlashCommand(usage.name, usage.usage, usage.help, run, own_flags=usage.own_flags, below=below)
+    if command is None and (usage := features.skill(name)):
+        return SlashCommand(usage.name, usage.usage, usage.help, _begun_by_skill, prose=True)
     if command is None:
         others = [*others, *(one.name for one in features.usages)]
         close = nearest(name, [*_BY_NAME, *others])
@@ -297,6 +342,14 @@ async def _begun_by_feature(context: CommandContext, line: CommandLine) -> Comma
     return CommandOutcome(f"begins with {typed}", begins=BeginWork(typed, quoted=quoted))
 
 
+async def _begun_by_skill(context: CommandContext, line: CommandLine) -> CommandOutcome:
+    """The turn begins with the line as it was typed; the words of the skill come along."""
+    said = "\n".join(part for part in (*line.words, line.details) if part)
+    begun = await context.core.commands.features.use(line.name, said)
+    typed = f"/{line.name} {said}".strip()
+    return CommandOutcome(f"begins with skill {begun.use.name}", begins=BeginWork(typed, None, begun.quoted, begun.use))
+
+
 def parse(
     text: str, others: Iterable[str] = (), features: FeatureCommands = NO_FEATURES
 ) -> tuple[SlashCommand, CommandLine]:
@@ -307,7 +360,26 @@ def parse(
     command = find(name, others, features)
     if command.prose:
         return command, command_line.parse_prose(text)
-    return command, command_line.parse(text, valued=command.valued, switches=command.switches)
+    if command.own_flags:
+        return command, command_line.parse_words(text)
+    line = command_line.parse(text, valued=command.valued, switches=command.switches)
+    _refuse_more(command, line)
+    return command, line
+
+
+def _refuse_more(command: SlashCommand, line: CommandLine) -> None:
+    """Nothing that was typed is dropped in silence: words that a command takes none of, and lines below it."""
+    most = command_line.most_words(command.usage)
+    if most is not None and len(line.words) > most:
+        takes = "one word" if most else "no words"
+        raise UsageError(f'{command.usage} takes {takes}; leave out "{" ".join(line.words[most:])}"')
+    below = line.details.strip()
+    if not below or command.below is Below.OWN:
+        return
+    if command.below is Below.REFUSED:
+        raise UsageError(f"/{command.name} is one line, and nothing was done; send what is below it on its own")
+    if command_line.command_name(below):
+        raise UsageError(f"/{command.name} is followed by another command, and nothing was done; send one at a time")
 
 
 def command_in(state: SessionState, text: str, surface: Surface, features: FeatureCommands = NO_FEATURES) -> str:

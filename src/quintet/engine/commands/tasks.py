@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec import structs
+
 from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.transitions import Scope
@@ -13,9 +15,10 @@ from quintet.domain.journal.turn_state import SHELL_ENDED
 from quintet.domain.tasks.board import UnderWay, board, board_lines, last_lines, moment, seen_here
 from quintet.domain.tasks.limits import costs_of
 from quintet.domain.tasks.order import blocked_by
+from quintet.engine.commands.work import repair
 from quintet.engine.cycle import task_tables as shown
 from quintet.engine.cycle.context import task_moved as task_moved_event
-from quintet.engine.cycle.doctor import fix, health_lines
+from quintet.engine.cycle.doctor import fix_all, health_lines, preview_lines
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
 
 SHELL_LINES = 40  # of what a shell printed, the last
@@ -33,8 +36,10 @@ async def tasks(context: CommandContext, line: CommandLine) -> CommandOutcome:
         case () if context.core.commands.under_way:
             return CommandOutcome(_board(context, context.core.commands.under_way()))
     wanted = [shown.parse_status(word) for word in line.words]
-    every = context.core.cycle.tasks().look().tasks
-    lines = shown.list_lines(every, shown.chosen(every, wanted))
+    keeper = context.core.cycle.tasks()
+    every = keeper.look().tasks
+    tasks = shown.chosen(every, wanted)
+    lines = shown.list_lines(every, tasks, shown.reasons_of(tasks, keeper.store.moves))
     return CommandOutcome("\n".join(lines) or shown.nothing_shown(every, wanted))
 
 
@@ -46,8 +51,11 @@ def _board(context: CommandContext, stored: UnderWay) -> str:
     rows = core.commands.board_rows()
     view = board(here, state.session, costs=costs, checkpoint=_last_checkpoint(context), of_features=rows)
     there = any(not task.put_away for task in stored.tasks)
-    none_yet = [] if there else [shown.nothing_shown(stored.tasks, ()), *[""] * bool(view.entries or view.costs)]
-    return "\n".join([*none_yet, *board_lines(view)])
+    lines = board_lines(view)
+    if not there:
+        gap = [""] if view.entries or view.costs else []
+        lines = [shown.nothing_shown(stored.tasks, ()), *gap, *lines]
+    return "\n".join(lines)
 
 
 def _last_checkpoint(context: CommandContext) -> str:
@@ -63,7 +71,9 @@ def _shells(context: CommandContext) -> list[str]:
 
 def _show(context: CommandContext, words: list[str]) -> CommandOutcome:
     if len(words) != 1:
-        raise UsageError("/tasks show ID, for example /tasks show task-001; ID may be a shell, too")
+        raise UsageError(
+            "/tasks show ID, for example /tasks show task-001; ID can also be the number of a background shell"
+        )
     keeper, wanted = context.core.cycle.tasks(), words[0]
     every = keeper.look().tasks
     task = next((task for task in every if task.id == wanted), None)
@@ -87,7 +97,8 @@ async def _end(context: CommandContext, words: list[str]) -> CommandOutcome:
         raise UsageError(f"there is no shell {words[0]}; {there}")
     await context.core.turn.toolbox.end_shell(words[0], "ended by the user")
     said = f"background shell {words[0]} was ended by /tasks end"
-    return CommandOutcome(said, [Noticed(level="info", code=SHELL_ENDED, text=said)], data={"shell": words[0]})
+    ended = Noticed(level="info", code=SHELL_ENDED, text=said, shell=words[0])
+    return CommandOutcome(said, [ended], data={"shell": words[0]})
 
 
 async def _move(context: CommandContext, words: list[str]) -> CommandOutcome:
@@ -110,8 +121,16 @@ def queue(context: CommandContext, line: CommandLine) -> CommandOutcome:
 
 
 async def doctor(context: CommandContext, line: CommandLine) -> CommandOutcome:
-    if line.words not in ((), ("fix",)):
-        raise UsageError("/doctor [fix]")
-    done = await fix(context.core.cycle.look(), context.core.cycle.tasks(), context.core.store) if line.words else []
-    findings = await context.core.cycle.look().examined()
-    return CommandOutcome("\n".join([*done, *health_lines(findings)]))
+    """Inspect, show what a fix would do, or fix by rule; `heal` is `/repair`."""
+    cycle = context.core.cycle
+    match line.words:
+        case ("heal",):
+            return repair(context, structs.replace(line, words=()))
+        case ("fix",):
+            done, left = await fix_all(cycle.look, cycle.tasks(), context.core.store)
+            return CommandOutcome("\n".join([*done, *health_lines(left)]))
+        case ("preview",):
+            return CommandOutcome("\n".join(preview_lines(await cycle.look().examined(thorough=True))))
+        case ():
+            return CommandOutcome("\n".join(health_lines(await cycle.look().examined(thorough=True))))
+    raise UsageError("/doctor [preview|fix|heal]")

@@ -57,7 +57,7 @@ class TaskClaims:
         return percent_used(conversation.measured, conversation.messages, window)
 
     async def _beat(self, task: str, executor: str) -> None:
-        """Keep the claim; where it is lost, interrupt the unit: two never work at one task."""
+        """Keep the claim; where it is lost, interrupt the unit. A write that is late all the same is refused."""
         while True:
             await asyncio.sleep(HEARTBEAT_SECONDS)
             try:

@@ -11,8 +11,6 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from msgspec import UNSET
-
 from quintet.domain.agents.run import RunPhase
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
@@ -26,10 +24,10 @@ from quintet.domain.journal.protocol import (
     InputReceived,
     PlanAccepted,
     QuestionAsked,
-    TaskVerified,
 )
 from quintet.domain.journal.reasons import TaskCause, not_verified, task_cause_of
 from quintet.domain.journal.state import SessionState
+from quintet.domain.memory.shown import PlanShown, RunShown, TaskShown
 from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Step, Stop, Verify, next_step
 from quintet.domain.tasks.cycle_phases import TERMINAL, CyclePhase
@@ -42,11 +40,14 @@ from quintet.engine.agents import runs
 from quintet.engine.cycle.context import CycleContext, run_to_end, task_moved
 from quintet.engine.cycle.execute import UnitStep
 from quintet.engine.cycle.health_gate import HealthGate
+from quintet.engine.cycle.integrate import IntegrateStep
 from quintet.engine.cycle.plan import PlanStep
-from quintet.engine.cycle.verify import VerifyStep
+from quintet.engine.cycle.verify import Verification, VerifyStep, task_verified
 from quintet.engine.session import dials
 from quintet.engine.session.questions import QuestionAbout
+from quintet.engine.turn.known import learn
 
+USER = "user"
 REF = "cycle"  # what a cycle's run says it works on
 AFTER = {
     "done": RunPhase.COMPLETED,
@@ -64,6 +65,7 @@ class CycleRun:
         self._units = UnitStep(context)
         self._verifier = VerifyStep(context)
         self._health = HealthGate(context)
+        self._accepted: set[str] = set()  # tasks of plans that the user accepted
         context.began = context.core.clock.monotonic()
 
     async def run(self, first: InputReceived) -> Stop:
@@ -201,7 +203,7 @@ class CycleRun:
 
     async def _accept(self) -> Stop | None:
         context, cycle = self._context, self._context.cycle
-        by = "user" if cycle.plan.accepted else str(RunControl.AUTONOMOUS)
+        by = USER if cycle.plan.accepted else str(RunControl.AUTONOMOUS)
         added = context.tasks.of_milestone(cycle.plan.pending)  # a crash may have come right behind
         if not added:
             pages = context.core.cycle.plans.pages(cycle.run)
@@ -223,6 +225,10 @@ class CycleRun:
             *self._to_build(),
         ]
         await context.journal.append(*events)
+        if by == USER:
+            self._accepted |= set(added)
+            titles = tuple(task.title for task in context.tasks.look().tasks if task.id in added)
+            await self._learn(RunShown(self._state.session, plan=PlanShown(cycle.plan.pending, titles)))
         context.core.cycle.plans.clear(cycle.run)
         self._moved(CyclePhase.CHECKING_TODO)
         return None
@@ -255,20 +261,7 @@ class CycleRun:
         if isinstance(verdict, Stop):
             await run_to_end(context.claims.let_go(task.id))
             return verdict
-        await context.journal.append(
-            TaskVerified(
-                run=cycle.run,
-                task=task.id,
-                title=task.title,
-                passed=verdict.outcome is VerifyOutcome.VERIFIED,
-                by=verdict.by,
-                command=verdict.command,
-                evidence=verdict.evidence,
-                findings=verdict.findings,
-                unverified=verdict.outcome is VerifyOutcome.NOT_VERIFIED,
-                unchecked=verdict.unchecked or UNSET,
-            )
-        )
+        await context.journal.append(task_verified(cycle.run, task, verdict))
         self._moved(CyclePhase.CLEANING_UP, task)
         if verdict.outcome is VerifyOutcome.FAILED:
             await run_to_end(self._context.fail(task, verdict.by, verdict.findings))
@@ -277,9 +270,30 @@ class CycleRun:
             await run_to_end(context.close_unit(task, TaskStatus.REVIEWING, reason))  # for a person to say
         elif task.text.approval is Approval.AFTER:
             await run_to_end(context.move(task, TaskStatus.REVIEWING, "verified; needs approval"))
+        elif context.core.cycle.integration:
+            rest = await IntegrateStep(context, self._verifier, context.core.cycle.integration).integrate(task, verdict)
+            if rest:
+                return rest
         else:
             await run_to_end(context.close_unit(task, TaskStatus.DONE, f"verified by {verdict.by}"))
+        if verdict.outcome is VerifyOutcome.VERIFIED:
+            await self._learn_of(task, verdict)
         return None
+
+    async def _learn_of(self, task: Task, verdict: Verification) -> None:
+        """What is kept of a task that is done; one that waits for approval, or was sent back, is not."""
+        now = next((one for one in self._context.tasks.look().tasks if one.id == task.id), None)
+        if now is None or now.status is not TaskStatus.DONE:
+            return
+        unit = self._context.cycle.unit
+        files = unit.changed if unit.changed_by == task.id else ()
+        title = task.title if task.id in self._accepted else ""  # else nobody but a model, or a page, wrote it
+        shown = TaskShown(task.id, title, verdict.by, verdict.command, files)
+        await self._learn(RunShown(self._state.session, task=shown))
+
+    async def _learn(self, shown: RunShown) -> None:
+        if learnt := await learn(self._context.core, shown):
+            self._context.journal.post(*learnt)
 
     async def _approve(self, task: Task) -> Stop | None:
         core, why = self._context.core, self._context.tasks.why(task.id)

@@ -52,7 +52,7 @@ class UnitStep:
         attempt = context.tasks.units(task.id) + 1
         context.landed(dials.reach(context.state, Boundary.UNIT_START))
         by = context.cycle.roles.executor
-        task = await run_to_end(context.move(task, S.RUNNING, f"unit {attempt}"))  # cut short, it is put back below
+        task = await run_to_end(context.move(task, S.RUNNING, f"attempt {attempt}"))  # cut short, it is put back below
         place = {"attempt": attempt, "current": current, "total": total}
         axes = context.state.axes
         if axes.work_mode is not WorkMode.BUILD or is_kept_back(task, axes.permission_profile):
@@ -122,7 +122,7 @@ class UnitStep:
         await context.tasks.note(task.id, ending.cost, ending.turn)
         await context.claims.beat(task.id, by)  # with how full the conversation is at the unit's end
         match ending.status:
-            case EndStatus.DONE:
+            case EndStatus.DONE if not result.refused:
                 done = await context.move(task, S.VERIFYING, "its attempt is done")
                 context.journal.post(context.at(CyclePhase.MOVING_COMPLETED, done))
                 return self._overspent(done)

@@ -1,4 +1,4 @@
-"""Looks, before a unit is dispatched, whether it can be: what is wrong is mended in work mode repair, or stops the run.
+"""Looks, before a unit is dispatched, whether it can be: what is wrong is fixed in work mode repair, or stops the run.
 
 The change to repair is the user's: by their standing rule (`repair.auto_transition = auto`), by their answer (`ask`),
 or not at all (`log-only`). It lowers trusted and unrestricted to normal, and is taken back when everything is well.
@@ -12,18 +12,13 @@ from quintet.domain.journal.protocol import DialsTurned, Noticed, QuestionAsked
 from quintet.domain.permission.answers import APPROVAL, YES
 from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.health import Finding, Severity
+from quintet.domain.tasks.health_gate import DispatchRuling, cause_of, in_the_way, ruling
 from quintet.domain.turn.messages import EndStatus
 from quintet.engine.cycle.context import CycleContext
 from quintet.engine.cycle.doctor import fix
 from quintet.engine.session import dials
 
-# What can be mended and would lead a unit astray; other warnings are said and hold nothing up.
-STOPPING = frozenset({"TASK_CLAIM_STALE", "TASK_WRONG_FOLDER", "TASK_ROW_WITHOUT_FILE", "TASK_EDITED_ID"})
 MOST_SAID = 5
-
-
-def stops(finding: Finding) -> bool:
-    return finding.severity is Severity.ERROR or finding.code in STOPPING
 
 
 class HealthGate:
@@ -33,24 +28,28 @@ class HealthGate:
 
     async def check(self) -> Stop | None:
         """None if a unit may be dispatched."""
-        found = await self._context.core.cycle.look().examined()
-        wrong = [finding for finding in found if stops(finding)]
-        self._say([one for one in found if not stops(one) and one.severity is not Severity.INFO], "warning")
-        if not wrong:
-            return None
-        policy = self._context.core.settings.repair.auto_transition
-        if policy == "log-only":
-            self._say(wrong, "error")
-            errors = [finding for finding in wrong if finding.severity is Severity.ERROR]
-            return _blocked(errors) if errors else None
-        if policy == "ask" and not await self._told_to(wrong):
-            return _blocked(wrong)
-        return await self._repair(wrong, Actor.RULE if policy == "auto" else Actor.USER)
+        core = self._context.core
+        found = await core.cycle.look().examined()
+        wrong = in_the_way(found)
+        self._say([one for one in found if one not in wrong and one.severity is not Severity.INFO], "warning")
+        policy = core.settings.repair.auto_transition
+        match ruling(wrong, policy, person=core.person):
+            case DispatchRuling.GO:
+                return None
+            case DispatchRuling.LOG:
+                self._say(wrong, "error")
+                return None
+            case DispatchRuling.REPAIR:
+                return await self._repair(wrong, Actor.RULE)
+            case DispatchRuling.ASK:
+                return await self._repair(wrong, Actor.USER) if await self._told_to(wrong) else _blocked(wrong)
+            case DispatchRuling.STOP if policy == "log-only":
+                self._say(wrong, "error")
+                return _blocked([finding for finding in wrong if finding.severity is Severity.ERROR])
+        return _blocked(wrong)
 
     async def _told_to(self, wrong: list[Finding]) -> bool:
         core = self._context.core
-        if not core.person:
-            return False
         question = QuestionAsked(
             question=core.ids.new("q"),
             kind="approve",
@@ -63,10 +62,10 @@ class HealthGate:
     async def _repair(self, wrong: list[Finding], actor: Actor) -> Stop | None:
         context, core = self._context, self._context.core
         before = context.state.axes
-        self._turn(_lowered(before), f"before a task: {wrong[0].problem}", actor)
+        self._turn(_lowered(before), f"before a task: {cause_of(wrong[0])}: {wrong[0].problem}", actor)
         for line in await fix(core.cycle.look(), context.tasks, core.store):
             context.journal.post(Noticed(level="info", code="MENDED", text=f"fixed    {line}"))
-        left = [finding for finding in await core.cycle.look().examined() if stops(finding)]
+        left = in_the_way(await core.cycle.look().examined())
         if left:
             return _blocked(left)
         back = AxesChange(work_mode=before.work_mode, permission_profile=before.permission_profile)

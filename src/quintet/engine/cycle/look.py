@@ -5,21 +5,33 @@ The same findings stand in `quintet doctor`, and an error among them is a reason
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+
+from msgspec import structs
 
 from quintet.domain.base.errors import StoreError
 from quintet.domain.journal.store_rows import Lease
 from quintet.domain.ports.ports import Clock
-from quintet.domain.tasks.drift import Scan
-from quintet.domain.tasks.health import Finding, HealthProbe, HealthScope, Severity
+from quintet.domain.tasks import finding_kinds as kinds
+from quintet.domain.tasks.drift import MOVE_SECONDS, Scan, lasting
+from quintet.domain.tasks.health import Finding, HealthProbe, Severity
 from quintet.domain.tasks.order import dependency_problems
 from quintet.domain.tasks.page import notes
 from quintet.domain.tasks.task import OVER, TaskStatus
 from quintet.engine.session.leases import owner_lives
 
-I, W, E = Severity  # noqa: E741
-STATE, SESSION, TASK, PROJECT, MACHINE = HealthScope
-_FIRST = (E, W, I)
+_FIRST = tuple(reversed(Severity))
+
+
+def settled_scan(scan: Callable[[], Scan]) -> Scan:
+    """A scan without the drifts of tasks that another process moves just now."""
+    found = scan()
+    if not found.drifts:
+        return found
+    time.sleep(MOVE_SECONDS)
+    again = scan()
+    return structs.replace(again, drifts=lasting(found.drifts, again.drifts))
 
 
 class Look:
@@ -35,7 +47,7 @@ class Look:
 
     def health(self, *, thorough: bool = False) -> list[Finding]:
         """Everything that is wrong, errors first."""
-        around = [*self._runtime(), *self._parts(), *self._prompts(), *self._probe.of_features(thorough)]
+        around = [*self._runtime(), *self._parts(), *self._prompts(), *self._probe.of_rooms(thorough)]
         return self._found(around, thorough)
 
     def glance(self) -> list[Finding]:
@@ -45,22 +57,29 @@ class Look:
     def _found(self, around: list[Finding], thorough: bool) -> list[Finding]:
         found = [*self._disks(), *self._git(), *around]
         if problem := self._probe.store_problem(thorough):
-            found.append(Finding(problem.code, E, STATE, "state.db", problem.message, problem.hint))
+            kind = kinds.STORE.get(problem.code, kinds.STORE["STORE_FAILED"])
+            found.append(kind.of("state.db", problem.message, problem.hint))
         else:
-            scan = self._probe.tasks()
+            scan = settled_scan(self._probe.tasks)
             found += [*self._leases(), *self._claims(), *_pages(scan), *self._verifications(scan)]
         return sorted(found, key=lambda finding: _FIRST.index(finding.severity))
 
-    async def examined(self) -> list[Finding]:
+    async def examined(self, *, thorough: bool = False) -> list[Finding]:
         """The same, while the loop goes on."""
         from asyncio import to_thread  # a look needs no event loop, and starts faster without
 
-        return await to_thread(self.health)
+        return await to_thread(self.health, thorough=thorough)
 
     async def glanced(self) -> list[Finding]:
         from asyncio import to_thread
 
         return await to_thread(self.glance)
+
+    async def fixed_in_rooms(self) -> list[str]:
+        """Have the rooms and features fix what can be fixed; returns what was done."""
+        from asyncio import to_thread
+
+        return await to_thread(self._probe.fix_rooms)
 
     def store_problem(self) -> StoreError | None:
         return self._probe.store_problem(False)
@@ -75,58 +94,48 @@ class Look:
     def _leases(self) -> Iterator[Finding]:
         for lease in self.stale_leases():
             problem = f"session {lease.session} is still leased to process {lease.pid}, which has ended"
-            yield Finding("SESSION_LEASE_STALE", W, SESSION, lease.session, problem, "release the lease", True)
+            yield kinds.SESSION_LEASE_STALE.of(lease.session, problem)
 
     def _claims(self) -> Iterator[Finding]:
         for claim in self._probe.claims().values():
             if not owner_lives(claim, self._now, self._process_identity):
                 problem = f"task {claim.task} is still claimed by process {claim.owner_pid}, which has ended"
-                advice = "release the claim; a task that was running is tried again"
-                yield Finding("TASK_CLAIM_STALE", W, TASK, claim.task, problem, advice, True)
+                yield kinds.TASK_CLAIM_STALE.of(claim.task, problem)
 
     def _disks(self) -> Iterator[Finding]:
         for place, free in self._probe.free_bytes():
             if free < self._least_free:
                 problem = f"{place}: {free // 1_000_000} MB left of the {self._least_free // 1_000_000} MB required"
-                advice = "Free some space; doctor.free_bytes sets how much is required."
-                yield Finding("DISK_FULL", E, MACHINE, place, problem, advice)
+                yield kinds.DISK_FULL.of(place, problem)
 
     def _git(self) -> Iterator[Finding]:
         if doing := self._probe.unfinished_git():
             problem = f"git is in the middle of a {doing}"
             advice = f"Finish it or undo it (git {doing} --abort), then continue."
-            yield Finding("GIT_UNFINISHED", E, PROJECT, doing, problem, advice)
+            yield kinds.GIT_UNFINISHED.of(doing, problem, advice)
 
     def _runtime(self) -> Iterator[Finding]:
         if path := self._probe.changed_code():
             problem = f"Quintet's own files have changed since this process started: {path}"
-            advice = "Leave and run `quintet --resume`, so that everything runs the same version."
-            yield Finding("RUNTIME_DRIFT", E, MACHINE, path, problem, advice)
+            yield kinds.RUNTIME_DRIFT.of(path, problem)
 
     def _parts(self) -> Iterator[Finding]:
         *programs, sandbox = self._probe.parts()
         for part in programs:
             if not part.ready:
-                yield Finding("PROGRAM_MISSING", E, MACHINE, part.name, f"{part.name} is missing", part.missing)
+                yield kinds.PROGRAM_MISSING.of(part.name, f"{part.name} is missing", part.missing)
         if not sandbox.ready:
             problem = f"commands run in sandbox {sandbox.found}: {sandbox.missing}"
-            yield Finding(
-                "SANDBOX_WEAK", W, MACHINE, sandbox.found, problem, "Install bubblewrap, or allow it to start."
-            )
+            yield kinds.SANDBOX_WEAK.of(sandbox.found, problem)
 
     def _prompts(self) -> Iterator[Finding]:
         own = self._probe.own_prompts()
         for name, why in own.refused:
-            advice = "Change the page, or delete it: until then no session can start here."
-            yield Finding("PROMPT_REFUSED", E, PROJECT, name, why, advice)
+            yield kinds.PROMPT_REFUSED.of(name, why)
         for name in own.unknown:
-            problem = f"{name}: a prompt of this project that replaces no built-in prompt"
-            advice = "Give it the name of a built-in page, or delete it."
-            yield Finding("PROMPT_UNKNOWN", W, PROJECT, name, problem, advice)
+            yield kinds.PROMPT_UNKNOWN.of(name, f"{name}: a prompt of this project that replaces no built-in prompt")
         for name in own.used:
-            problem = f"{name}: a prompt of this project replaces the built-in one"
-            advice = "This is not an error: delete it to use the built-in one again."
-            yield Finding("PROMPT_OVERRIDDEN", I, PROJECT, name, problem, advice)
+            yield kinds.PROMPT_OVERRIDDEN.of(name, f"{name}: a prompt of this project replaces the built-in one")
 
     def _verifications(self, scan: Scan) -> Iterator[Finding]:
         checked: dict[str, list[str]] = {}
@@ -137,20 +146,17 @@ class Look:
                     checked[line] = self._probe.missing_programs(line)
                 for program in checked[line]:
                     problem = f"task {task.id} is verified by `{line}`, and {program} is not installed"
-                    yield Finding("PROGRAM_MISSING", W, TASK, task.id, problem, f"Install {program}, or edit the task.")
+                    yield kinds.TASK_PROGRAM_MISSING.of(task.id, problem, f"Install {program}, or edit the task.")
 
 
 def _pages(scan: Scan) -> Iterator[Finding]:
     for drift in scan.drifts:
-        code = f"TASK_{drift.kind.upper()}"
-        advice = drift.fix or "Give it another id, or delete it."
-        yield Finding(code, W, TASK, drift.task, drift.problem, advice, bool(drift.fix))
+        yield kinds.TASK_DRIFT[drift.kind].of(drift.task, drift.problem)
     for bad in scan.bad_pages:
-        yield Finding("TASK_MALFORMED", W, TASK, bad.path, str(bad), "Fix the page; until then it is ignored.")
+        yield kinds.TASK_MALFORMED.of(bad.path, str(bad))
     for task in scan.tasks:
         for note in notes(task.text) if task.status not in OVER else ():
-            yield Finding("TASK_FIELD_UNKNOWN", I, TASK, task.id, f"task {task.id}: {note}", "Nothing to do.")
+            yield kinds.TASK_FIELD_UNKNOWN.of(task.id, f"task {task.id}: {note}")
     open_tasks = [task for task in scan.tasks if task.status is not TaskStatus.CANCELLED]
     for found in dependency_problems(open_tasks):
-        subject = ", ".join(found.tasks)
-        yield Finding(f"TASK_{found.kind.upper()}", E, TASK, subject, found.problem, "Edit depends_on in its file.")
+        yield kinds.TASK_ORDER[found.kind].of(", ".join(found.tasks), found.problem)

@@ -7,6 +7,7 @@ anything else. `mend` does the same for every kind of drift.
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable, Sequence
 from math import ceil
@@ -23,10 +24,30 @@ from quintet.domain.journal.reasons import FOUND_AS_FILE, TaskCause, task_cause_
 from quintet.domain.ports.ports import Clock
 from quintet.domain.ports.tasks import DRAFT, Claim, Staged, TaskFiles, TaskStore
 from quintet.domain.tasks.cycle import Board, board
-from quintet.domain.tasks.drift import Drift, DriftKind, Scan, scan, status_in, summarise
+from quintet.domain.tasks.drift import (
+    MOVE_SECONDS,
+    Drift,
+    DriftKind,
+    Scan,
+    lasting,
+    scan,
+    status_in,
+    summarise,
+)
 from quintet.domain.tasks.order import dependency_problems
 from quintet.domain.tasks.page import read_page, read_pages, with_id, write_page
-from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, TaskText, file_name, moved, place
+from quintet.domain.tasks.task import (
+    AT_WORK,
+    OVER,
+    READY,
+    Task,
+    TaskMove,
+    TaskStatus,
+    TaskText,
+    file_name,
+    moved,
+    place,
+)
 from quintet.engine.session.leases import LEASE_SECONDS, owner_lives
 
 S = TaskStatus
@@ -51,6 +72,13 @@ class TaskKeeper:
         self._process_identity = process_identity
         self._redacted = redacted
         self._settled = False
+        self._numbers: dict[str, int] = {}  # of the claims that this process has
+        self._only = self._acting = self._worktree = ""  # where the session is a worker's
+
+    def assign(self, claim: Claim) -> None:
+        """All that is done here is done for the one task of this claim, by its owner."""
+        self._only, self._acting, self._worktree = claim.task, claim.owner, claim.worktree
+        self._numbers[claim.task] = claim.number
 
     # ── looking
 
@@ -77,11 +105,14 @@ class TaskKeeper:
 
         With no `person` attached, what asks one before it begins comes last.
         """
-        now, live = self._clock.uptime(), self._process_identity
+        now, live, owner = self._clock.uptime(), self._process_identity, self._acting or owner
         taken = [c.task for c in self.store.claims().values() if c.owner != owner and owner_lives(c, now, live)]
         tasks = self.look().tasks
         last = () if person else [task.id for task in tasks if task.text.asks_first and not self.units(task.id)]
-        return board(tasks, milestones, frozenset(taken), frozenset(last))
+        verified = {task.id for task in tasks if task.status is S.VERIFYING and not self._only}
+        if verified:  # what is in a worktree is integrated from there, by a worker
+            taken += verified & self.store.in_worktrees()
+        return board(tasks, milestones, frozenset(taken), frozenset(last), self._only)
 
     def can_go_on(self) -> int:
         """How many tasks of the project wait to be begun, verified, approved, or asked about again."""
@@ -189,14 +220,15 @@ class TaskKeeper:
         """Write down what a unit cost, and the point before it."""
         task = self.find(task_id)
         await self.store.amend_task(
-            structs.replace(task, cost_spent=task.cost_spent + cost, checkpoint=checkpoint or task.checkpoint)
+            structs.replace(task, cost_spent=task.cost_spent + cost, checkpoint=checkpoint or task.checkpoint),
+            self._numbers.get(task_id, 0),
         )
 
     async def due(self, task_id: str, seconds: float = 0.0) -> None:
         """Write down when something is done about the task next; without seconds, that nothing is due any more."""
         at = instant(self._clock.epoch() + seconds) if seconds else ""
         if (task := self.store.task(task_id)) and task.next_action != at:
-            await self.store.amend_task(structs.replace(task, next_action=at))
+            await self.store.amend_task(structs.replace(task, next_action=at), self._numbers.get(task_id, 0))
 
     # ── moving
 
@@ -215,6 +247,7 @@ class TaskKeeper:
 
         With `owner` only the one who claimed it may; without, nobody may be at work on it.
         """
+        owner = owner and (self._acting or owner)
         await self._settle()
         task = self._with_file(self.find(task_id))
         after_move = moved(task, after, self._clock.now())
@@ -228,7 +261,7 @@ class TaskKeeper:
         after_move = structs.replace(self._as_written(after_move, step.stamp), path=step.path)
         move = TaskMove(task.id, task.status, after, reason, self._clock.now(), scope)
         try:
-            number = await self.store.move_task(after_move, move, owner)
+            number = await self.store.move_task(after_move, move, owner, self._numbers.get(task.id, 0) if owner else 0)
         except BaseException:
             step.abandon()
             raise
@@ -237,6 +270,8 @@ class TaskKeeper:
         except QuintetError as error:
             error.hint = f"The task is {after}, but its file was not moved; `quintet doctor fix` moves it."
             raise
+        if after not in AT_WORK:
+            self._numbers.pop(task.id, None)  # its claim went with the move
         return after_move, structs.replace(move, number=number)
 
     def _as_written(self, task: Task, stamp: str) -> Task:
@@ -298,21 +333,26 @@ class TaskKeeper:
         self, task_id: str, owner: str, *, worktree: str = "", model: str = "", context: float | None = None
     ) -> Claim:
         """Claim a task for this process, or raise TaskTaken; again, it is the heartbeat."""
+        owner, worktree = self._acting or owner, self._worktree or worktree
         pid, now = os.getpid(), self._clock.uptime()
         until, at = now + LEASE_SECONDS, self._clock.now()
-        claim = Claim(task_id, owner, pid, self._process_identity(pid), until, at, worktree, model, context)
+        carried = self._numbers.get(task_id, 0)
+        claim = Claim(task_id, owner, pid, self._process_identity(pid), until, at, worktree, model, context, carried)
         former = self.store.claims().get(self.find(task_id).id)
         gone = former.owner if former and not owner_lives(former, now, self._process_identity) else ""
-        if not await self.store.claim_task(claim, gone):
+        number = await self.store.claim_task(claim, gone)
+        if not number:
             raise TaskTaken(f"another process is working on task {task_id}")
-        return claim
+        self._numbers[task_id] = number
+        return structs.replace(claim, number=number)
 
     async def beat(self, task_id: str, owner: str, model: str, context: float | None = None) -> None:
         """Keep a claim; raises TaskTaken if it is another's by now. Nothing else depends on it."""
         await self.claim(task_id, owner, model=model, context=context)
 
     async def let_go(self, task: str, owner: str) -> None:
-        await self.store.release_task(task, owner)
+        self._numbers.pop(task, None)
+        await self.store.release_task(task, self._acting or owner)
 
     async def recover(self, session: str, unsure: str = "") -> list[tuple[Task, TaskMove]]:
         """Put back what former processes of a session had begun and not ended: it counts as no retry.
@@ -341,16 +381,21 @@ class TaskKeeper:
         now = self._clock.uptime()
         return [claim for claim in self.store.claims().values() if not owner_lives(claim, now, self._process_identity)]
 
-    # ── mending
+    # ── fixing
 
     async def _settle(self) -> None:
         """Finish what a crash left half done: once a process, before its first change."""
         if not self._settled:
             self._settled = True
             found = self.look()
+            if any(drift.kind is DriftKind.WRONG_FOLDER for drift in found.drifts):
+                await asyncio.sleep(MOVE_SECONDS)  # another process may be moving it just now
+                again = self.look()
+                found = structs.replace(again, drifts=lasting(found.drifts, again.drifts))
             await self.mend([drift for drift in found.drifts if drift.kind is DriftKind.WRONG_FOLDER])
             for task in found.changed:
-                await self.store.amend_task(task)
+                if not self.holder(task.id):
+                    await self.store.amend_task(task)
 
     async def mend(self, drifts: Iterable[Drift]) -> list[str]:  # the name that recordings hold
         """Do each drift's own fix; returns what was done."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.safe_text import visible
 from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.ports.tasks import Claim
@@ -20,6 +21,7 @@ from quintet.domain.tasks.task import OVER, READY, Task, TaskMove, TaskStatus, m
 NONE_YET = "no tasks in this project; `quintet tasks add FILE` adds one from a page with front matter"
 ALL_AWAY = "only archived tasks here; `quintet tasks show ID` shows one of them"
 NEXT = "▸"
+STOPPED = (TaskStatus.BLOCKED, TaskStatus.FAILED)
 
 
 class TasksAnswer(Struct, frozen=True):
@@ -54,6 +56,11 @@ def chosen(tasks: Iterable[Task], statuses: Sequence[TaskStatus]) -> list[Task]:
     return [task for task in tasks if not task.put_away and (not statuses or task.status in statuses)]
 
 
+def reasons_of(tasks: Iterable[Task], moves: Callable[[str], Sequence[TaskMove]]) -> dict[str, str]:
+    """Why each of them that is blocked or failed is so: the reason of its last move."""
+    return {task.id: moves(task.id)[-1].reason for task in tasks if task.status in STOPPED}
+
+
 def nothing_shown(every: Sequence[Task], statuses: Sequence[TaskStatus]) -> str:
     """What is said in place of an empty list."""
     if statuses and every:
@@ -61,8 +68,8 @@ def nothing_shown(every: Sequence[Task], statuses: Sequence[TaskStatus]) -> str:
     return ALL_AWAY if every else NONE_YET
 
 
-def list_lines(every: Sequence[Task], shown: Sequence[Task]) -> list[str]:
-    """The table of some tasks; which one is next depends on all of them."""
+def list_lines(every: Sequence[Task], shown: Sequence[Task], reasons: Mapping[str, str] = {}) -> list[str]:
+    """The table of some tasks; which one is next depends on all of them. `reasons`: why one is blocked or failed."""
     following = next_task(every)
     rows = [
         (
@@ -73,10 +80,11 @@ def list_lines(every: Sequence[Task], shown: Sequence[Task]) -> list[str]:
             ", ".join(task.depends_on) or "-",
             f"{task.retries}/{task.max_retries}",
             f"{task.cost_spent:.4f}",
+            *([visible(" ".join(reasons.get(task.id, "").split()))] if reasons else []),
         )
         for task in shown
     ]
-    heading = (" ", "STATUS", "ID", "TITLE", "DEPENDS ON", "RETRIES", "COST")
+    heading = (" ", "STATUS", "ID", "TITLE", "DEPENDS ON", "RETRIES", "COST", *(["REASON"] if reasons else []))
     return table(rows, heading=heading, right=(5, 6))
 
 
@@ -90,7 +98,9 @@ def queue_lines(tasks: Sequence[Task]) -> list[str]:
         if not open_ones:
             continue
         done = len(milestone.tasks) - len(open_ones)
-        lines += [*[""] * bool(lines), f"{milestone.id or 'no milestone'}  {done} of {len(milestone.tasks)} finished"]
+        if lines:
+            lines.append("")
+        lines.append(f"{milestone.id or 'no milestone'}  {done} of {len(milestone.tasks)} finished")
         open_ones.sort(key=lambda task: (task.status in READY, turn.get(task.id, len(turn) + 1)))
         rows = [
             (

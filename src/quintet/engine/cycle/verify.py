@@ -6,9 +6,10 @@ that, and say what they did not check; a unit of their own is done only with its
 
 from __future__ import annotations
 
-from msgspec import Struct, json
+from msgspec import UNSET, Struct, json
 
 from quintet.domain.journal.cycle_state import CycleUnit
+from quintet.domain.journal.protocol import TaskVerified
 from quintet.domain.tasks.brief import brief
 from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.page import request_of
@@ -146,6 +147,22 @@ class VerifyStep:
         start = ExecutorStart(context, name, ExecutorRole.VERIFY, turn, folder)
         answer = (await start.run(context.core.turn.prompts.filled(VERIFY_PAGE, values))).answer
         return _verdict(answer, looked=start.acted > 0)
+
+
+def task_verified(run: str, task: Task, verdict: Verification) -> TaskVerified:
+    """The event of a verdict."""
+    return TaskVerified(
+        run=run,
+        task=task.id,
+        title=task.title,
+        passed=verdict.outcome is VerifyOutcome.VERIFIED,
+        by=verdict.by,
+        command=verdict.command,
+        evidence=verdict.evidence,
+        findings=verdict.findings,
+        unverified=verdict.outcome is VerifyOutcome.NOT_VERIFIED,
+        unchecked=verdict.unchecked or UNSET,
+    )
 
 
 def _in_one_line(words: str) -> str:

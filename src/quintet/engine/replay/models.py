@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import cast
 
 from quintet.domain.journal.recording import Digests, RequestDigest, part_of
-from quintet.domain.ports.ports import Model
+from quintet.domain.ports.ports import Model, is_staged
 from quintet.domain.turn.messages import (
     CallBegunPart,
     CallPart,
@@ -46,7 +46,7 @@ class RecordedModels:
 class RecordedModel:
     def __init__(self, model: Model, recorder: Recorder) -> None:
         self.name = model.name
-        self.staged: bool = getattr(model, "staged", True)
+        self.staged = is_staged(model)
         self._model = model
         self._recorder = recorder
         self._digests = Digests()

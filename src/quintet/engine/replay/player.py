@@ -18,12 +18,13 @@ from quintet.domain.base.errors import ToolFailed
 from quintet.domain.journal.recording import CANCELLED, RecordEntry, error_of
 
 REPLY, INBOX = "reply", "inbox"
+PAST = ("checkpoints.progress",)  # in recordings of earlier versions; nothing came of it
 EMPTY: tuple[Any, ...] = (None, False, 0, "", [], {})
 
 
 class Player:
     def __init__(self, entries: Sequence[RecordEntry]) -> None:
-        self._entries = entries
+        self._entries = entries = [entry for entry in entries if entry.kind not in PAST]
         self._taken = [False] * len(entries)
         self._first = 0  # that has not been taken
         self._left: dict[str, deque[int]] = {}
@@ -75,9 +76,9 @@ class Player:
         left = self._left.get(kind)
         place = left.popleft() if left else -1 - len(self._waiting)  # the recording ended first: it has no place there
         while not self.stopped:
-            self._waiting[place] = door = asyncio.get_running_loop().create_future()
+            self._waiting[place] = waiter = asyncio.get_running_loop().create_future()
             try:
-                await door
+                await waiter
                 break
             except asyncio.CancelledError:
                 # What is cancelled ends when it did in the recording: a process takes its time to die.
@@ -107,20 +108,20 @@ class Player:
         """The engine is at rest: let the first entry in, if anybody waits for it."""
         if self.finished:
             return
-        entry, door = self._entries[self._first], self._waiting.get(self._first)
+        entry, waiter = self._entries[self._first], self._waiting.get(self._first)
         if self._left.get(INBOX) and self._looking.done() and not self._woken:
             self._woken = True  # somebody may have been about to look when what comes next came
             self.wake()
         elif entry.kind == INBOX and not self._looking.done():
             self._looking.set_result(None)
-        elif door and not door.done() and (not _is_cancelled(entry) or self._first in self._cancelled):
-            door.set_result(None)
+        elif waiter and not waiter.done() and (not _is_cancelled(entry) or self._first in self._cancelled):
+            waiter.set_result(None)
 
     def stop(self) -> None:
         self.stopped = True
-        for door in (*self._waiting.values(), self._looking):
-            if not door.done():
-                door.set_result(None)
+        for waiter in (*self._waiting.values(), self._looking):
+            if not waiter.done():
+                waiter.set_result(None)
 
     def _pass(self, place: int) -> RecordEntry:
         self._taken[place] = True

@@ -40,7 +40,10 @@ IDS = PortForm(kinds={"new": "id.{}"})
 RULE_BOOK = PortForm(kinds={"add": "rule_kept", "revoke": "rule_revoked"}, unrecorded={"rules": ()})
 REPOSITORY = PortForm(kinds={"line_counts": "lines"}, numbered=False)
 HOOKS = PortForm(kinds={"run": "hook"}, numbered=False)
-CHECKPOINTS, AGENTS, PLANS = PortForm("checkpoints"), PortForm("agents"), PortForm("plans")
+CHECKPOINTS = PortForm("checkpoints", unrecorded={"progress": (0, 0)})  # shown, by the time that has passed
+AGENTS, PLANS = PortForm("agents"), PortForm("plans")
+INTEGRATION = PortForm("integration")
+RECALL, LESSONS = PortForm("recall"), PortForm("lessons")
 EXECUTORS, TASKS, LOOK = PortForm("executors"), PortForm("tasks", unrecorded={"due": None}), PortForm("look")
 
 
@@ -123,6 +126,8 @@ class ReplayedPort(_FormedPort):
     def __getattr__(self, member: str) -> Any:
         kind = self._form.kind(member)
         declared = inspect.getattr_static(self._port, member, None)
+        if isinstance(declared, property) and member in self._form.unrecorded:
+            return self._form.unrecorded[member]
         if declared is None or isinstance(declared, property):
             return self._player.ask(kind, self._type(declared.fget if declared else self._port, member))
         wrapped = self._wrapped(member, kind, declared)

@@ -48,11 +48,16 @@ def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[
         keeps_images=core.turn.keep_images is not None,
         looks_around=core.turn.look_around is not None,
         finds_pages=core.turn.nested_pages is not None,
+        recalls=core.turn.recall is not None,
+        learns=core.turn.lessons is not None,
         own_tools=tuple(own_tool(spec) for spec in toolbox.specs.values() if spec.toolset),
         pages=pages,
         shipped={name: digest(text) for name, text in shipped.items()},
         commands=core.commands.features.usages,
+        names_skills=True,
         sees_work=core.commands.under_way is not None,
+        integrates=core.cycle.integration is not None,
+        widens=core.turn.widen is not None,
     )
 
 
@@ -72,7 +77,7 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
     specs = {name: recorded_tool(s, recorder) if s.toolset else s for name, s in core.turn.toolbox.specs.items()}
     access = cast(ToolAccess, RecordedToolAccess(core.turn.toolbox.outside, recorder))
     hooks, commands, look = core.turn.hook_runner, core.commands, core.turn.look_around
-    nested = core.turn.nested_pages
+    nested, recall, lessons, widen = core.turn.nested_pages, core.turn.recall, core.turn.lessons, core.turn.widen
     turn = structs.replace(
         core.turn,
         models=structs.replace(
@@ -90,12 +95,17 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
         keep_images=asked("images", core.turn.keep_images) if core.turn.keep_images else None,
         look_around=asked("surroundings", look) if look else None,
         nested_pages=asked("nested_pages", nested) if nested else None,
+        recall=recorded_port(recall, ports.RECALL, recorder) if recall else None,
+        lessons=recorded_port(lessons, ports.LESSONS, recorder) if lessons else None,
+        widen=(lambda paths: recorder.awaited("widen", widen(paths))) if widen else None,
     )
+    integration = core.cycle.integration
     cycle = CycleParts(
         plans=recorded_port(core.cycle.plans, ports.PLANS, recorder),
         executors=cache(lambda: recorded_port(core.cycle.executors(), ports.EXECUTORS, recorder)),
         tasks=cache(lambda: recorded_port(core.cycle.tasks(), ports.TASKS, recorder)),
         look=lambda: recorded_port(core.cycle.look(), ports.LOOK, recorder),
+        integration=recorded_port(integration, ports.INTEGRATION, recorder) if integration else None,
     )
     return structs.replace(
         core,
@@ -112,6 +122,8 @@ def recorded(core: Core, recorder: Recorder, session: str) -> Core:
                 lambda *words: recorder.awaited("command", commands.features.run(*words)),
                 lambda *words: recorder.awaited("command_start", commands.features.start(*words)),
                 commands.features.more,
+                asked("command_named", commands.features.named),
+                lambda *words: recorder.awaited("skill_use", commands.features.use(*words)),
             ),
             keep_page=lambda *words: recorder.awaited("page", commands.keep_page(*words)),
             settings_text=asked("settings", commands.settings_text),

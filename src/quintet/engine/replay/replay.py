@@ -15,6 +15,7 @@ from msgspec import Struct, json
 from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.project_facts import ProjectFacts
 from quintet.domain.agents.workflow import Workflow
+from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.protocol import ModelRequested, Recorded, encode
 from quintet.domain.journal.recording import Header, RequestDigest, Segment, digest
 from quintet.domain.journal.state import fold
@@ -29,8 +30,11 @@ from quintet.domain.ports.ports import (
     RuleBook,
     ShellGrammar,
 )
+from quintet.domain.ports.recall import Lessons, Recollection
 from quintet.domain.ports.tasks import Plans
+from quintet.domain.ports.workers import Integration, Widened
 from quintet.domain.settings.settings import ModelSettings
+from quintet.domain.skills.use import BegunBySkill
 from quintet.domain.tasks.board import BoardEntry, UnderWay
 from quintet.domain.tasks.executors import Executors
 from quintet.domain.turn.agent_pages import AgentsPage
@@ -179,6 +183,14 @@ class Replay:
 
             return text
 
+        async def use(*_: object) -> BegunBySkill:
+            begun: BegunBySkill = given(await player.wait("skill_use"), BegunBySkill)
+            return begun
+
+        async def widened(*_: object) -> Widened:
+            claimed: Widened = given(await player.wait("widen"), Widened)
+            return claimed
+
         own = {tool.name: replayed_tool(tool, player) for tool in header.own_tools}
         access: Any = ReplayedToolAccess(player)
         store: Any = ReplayedStore(player, header.lease.session, past, self._journalled)
@@ -208,15 +220,25 @@ class Replay:
                 keep_images=asked("images", tuple[KeptImage | None, ...]) if header.keeps_images else None,
                 look_around=asked("surroundings", Surroundings) if header.looks_around else None,
                 nested_pages=asked("nested_pages", tuple[AgentsPage, ...]) if header.finds_pages else None,
+                recall=port(Recollection, ports.RECALL) if header.recalls else None,
+                lessons=port(Lessons, ports.LESSONS) if header.learns else None,
+                widen=widened if header.widens else None,
             ),
             cycle=CycleParts(
                 plans=port(Plans, ports.PLANS),
                 executors=cache(lambda: port(Executors, ports.EXECUTORS)),
                 tasks=cache(lambda: port(TaskKeeper, ports.TASKS)),
                 look=lambda: port(Look, ports.LOOK),
+                integration=port(Integration, ports.INTEGRATION) if header.integrates else None,
             ),
             commands=CommandParts(
-                features=FeatureCommands(header.commands, waited("command"), waited("command_start")),
+                features=FeatureCommands(
+                    header.commands,
+                    waited("command"),
+                    waited("command_start"),
+                    named=asked("command_named", CommandUsage | None) if header.names_skills else lambda name: None,
+                    use=use,
+                ),
                 keep_page=waited("page"),
                 settings_text=asked("settings", str),
                 sessions_text=asked("sessions", str),

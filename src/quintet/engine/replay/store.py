@@ -17,7 +17,9 @@ from quintet.engine.replay.ports import PortForm, RecordedPort, ReplayedPort
 from quintet.engine.replay.recorder import Recorder
 
 T = TypeVar("T")
-STORE = PortForm(numbered=False, unrecorded={"submit": 0, "renew_lease": True, "holds": True, "data_version": 0})
+STORE = PortForm(
+    numbered=False, unrecorded={"submit": 0, "renew_lease": True, "holds": True, "data_version": 0, "waiting": ()}
+)
 
 
 class RecordedStore(RecordedPort):

@@ -126,7 +126,10 @@ def _user_mode(axes: Axes) -> str:
 
 
 def requests(events: Iterable[Recorded]) -> list[RequestLine]:
-    """Every request of a journal, in the order they were made."""
+    """Every request of a journal, in the order they were made; of a helper that is in it, its own requests count."""
+    events = list(events)
+    own = {one.event.conversation for one in events if isinstance(one.event, ModelRequested)}
+    events = [one for one in events if not (isinstance(one.event, ModelConsulted) and one.event.helper in own)]
     follower = Requests()
     lines = [line for recorded in events for line in follower.apply(recorded)]
     return sorted([*lines, *follower.still_open()], key=lambda line: line.seq)

@@ -15,6 +15,7 @@ from msgspec import Struct, to_builtins
 from quintet.domain.base.safe_text import brief, on_one_line
 from quintet.domain.base.text_table import GAP, cells, table
 from quintet.domain.base.wire_json import Tagged
+from quintet.domain.dials.transitions import REMOTE
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import describe, turned
 from quintet.domain.permission.answers import WORDS
@@ -199,7 +200,9 @@ def _question(activity: TimedActivity, session: str, turn: str, stage: str) -> L
     text = asked.text if isinstance(asked, p.QuestionAsked) else ""
     outcome, reason = activity.outcome, ""
     if isinstance(answered, p.QuestionAnswered):
-        outcome = WORDS.get(answered.choice, answered.choice) if answered.by == "user" else f"closed: {answered.by}"
+        outcome = f"closed: {answered.by}" if answered.closed else WORDS.get(answered.choice, answered.choice)
+        if answered.by.startswith(REMOTE):
+            outcome += f", by {answered.by}"
         reason = answered.note
     level = "warning" if answered is None else "info"
     at = (activity.begun.seq, activity.begun.at, K.QUESTION, _short(text), level, session, turn, stage)

@@ -17,6 +17,7 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import brief
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes
+from quintet.domain.dials.transitions import REMOTE
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import describe
 from quintet.domain.permission.answers import WORDS
@@ -241,7 +242,9 @@ class Examiner:
         event = question.ended.event
         assert isinstance(event, p.QuestionAnswered)
         answer = WORDS.get(event.choice, event.choice)
-        told = answer if event.by == "user" else f"closed: {event.by}"
+        told = f"closed: {event.by}" if event.closed else answer
+        if event.by.startswith(REMOTE):
+            told += f", by {event.by}"
         entry.text += f" → {told}{f', {event.note}' if event.note else ''} after {question.seconds:.1f} s"
 
     def _note(self, recorded: p.Recorded, text: str, detail: str = "", role: str = "") -> NoteEntry:

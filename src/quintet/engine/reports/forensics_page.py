@@ -179,7 +179,7 @@ def _steps(found: Forensics) -> Iterator[str]:
     if found.left_out:
         yield (
             f'<p class="empty">{found.left_out:,} older entries are left out of this list; the charts have them, and '
-            f"<code>quintet forensics {e(found.report.session)} --turn N --html</code> shows a turn of them.</p>\n"
+            f"<code>quintet forensics {e(found.report.session)} --turn N --html</code> shows one of those turns.</p>\n"
         )
     began, unfolded = began_at(found), len(found.entries) <= OPEN_ENTRIES
     turn, count = None, 0

@@ -5,7 +5,7 @@ A view over the session's activities, in one pass. A fork's report begins with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct, field
 
@@ -13,11 +13,14 @@ from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
 from quintet.domain.journal import protocol as p
+from quintet.domain.metrics import registry as metric
+from quintet.domain.metrics.registry import MetricSample
 from quintet.domain.permission.answers import LASTING, NO, TURNING, YES
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports import accounts
 from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity
+from quintet.engine.reports.metrics import Meter, metric_lines
 
 TEXT_LENGTH = 60  # of a turn's input, as a report shows it
 
@@ -97,6 +100,7 @@ class Reporter:
         self._turns: dict[str, TurnRow] = {}
         self._tools: dict[str, ToolRow] = {}
         self._ended: tuple[str, TurnRow] | None = None  # the turn that ended last, and when
+        self._meter = Meter()
 
     def apply(self, recorded: p.Recorded) -> list[TimedActivity]:
         """Returns what the event ended."""
@@ -117,6 +121,7 @@ class Reporter:
             case p.QuestionAsked(kind="approve"):
                 self._report.approvals.asked += 1
         ended = self.activities.apply(recorded)
+        self._meter.apply(recorded, ended)
         self._lines += accounts.request_lines(ended)
         for activity in ended:
             self._count(activity)
@@ -134,6 +139,9 @@ class Reporter:
         ratings = [turn.rating for turn in report.turns if turn.rating]
         report.rating = round(sum(ratings) / len(ratings), 2) if ratings else None
         return report
+
+    def measured(self) -> list[MetricSample]:
+        return self._meter.metrics.samples()
 
     def _opened(self, recorded: p.Recorded, event: p.SessionOpened) -> None:
         report = self._report
@@ -172,14 +180,14 @@ def _approval(question: TimedActivity) -> bool:
     return isinstance(event, p.QuestionAsked) and event.kind == "approve"
 
 
-def report(events: Iterable[p.Recorded], is_free: Callable[[str], bool] = lambda model: False) -> Report:
+def read(events: Iterable[p.Recorded], is_free: Callable[[str], bool] = lambda model: False) -> Reporter:
     reporter = Reporter(is_free)
     for recorded in events:
         reporter.apply(recorded)
-    return reporter.report()
+    return reporter
 
 
-def report_lines(report: Report, *, over_time: bool = True) -> list[str]:
+def report_lines(report: Report, metrics: Sequence[MetricSample] = (), *, over_time: bool = True) -> list[str]:
     """The report as text; without what the axes and turns were one after the other, if that is told elsewhere."""
     total = report.total
     rated = sum(turn.rating is not None for turn in report.turns)
@@ -199,8 +207,17 @@ def report_lines(report: Report, *, over_time: bool = True) -> list[str]:
         *_section("model requests", stages),
         *_section("tools", _tool_table(report.tools)),
         *_section("approvals", [_approval_words(report.approvals)]),
+        *(_section("metrics", _measured(metrics)) if metrics else ()),
         *_section("files changed", table([(path, f"{count}×") for path, count in report.changed.items()])),
     ]
+
+
+def _measured(samples: Sequence[MetricSample]) -> list[str]:
+    """What stands in no other section."""
+    shown = [metric.TURN_REQUESTS, metric.TURN_NEW_BYTES, metric.CACHE_HIT_RATIO, metric.RETRIES, metric.VERDICTS]
+    shown += [metric.ASKS_PER_HOUR, metric.ASK_WAIT_SECONDS, metric.TASK_VERDICTS, metric.TASK_COST]
+    names = {one.name for one in shown}
+    return metric_lines([sample for sample in samples if sample.metric in names])[1:]
 
 
 def _section(title: str, lines: list[str]) -> list[str]:

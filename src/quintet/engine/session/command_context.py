@@ -17,6 +17,7 @@ from quintet.domain.dials.transitions import Activity
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Event
 from quintet.domain.journal.state import SessionState
+from quintet.domain.skills.use import SkillUse
 from quintet.domain.turn.messages import Request
 from quintet.domain.turn.reports import Order
 from quintet.engine.checkpoints.keeper import CheckpointKeeper
@@ -44,6 +45,7 @@ class CommandContext:
         self.core = core
         self.questions = questions
         self.surface = surface  # of whoever gave the command
+        self.interrupted = False  # whether the command before this one was
         self._journal = journal
         self._keeper = keeper
         self._inputs = inputs
@@ -94,6 +96,7 @@ class BeginWork(Struct, frozen=True):
     text: str
     order: Order | None = None
     quoted: str = ""  # somebody else's words that come with it
+    skill: SkillUse | None = None  # that the user begins it by
 
 
 class CommandOutcome(Struct):
@@ -102,9 +105,18 @@ class CommandOutcome(Struct):
     effects: list[TurnEffect] = field(default_factory=list)
     begins: BeginWork | None = None  # once what the command asks is answered
     data: dict[str, Any] = field(default_factory=dict)
+    interrupted: bool = False  # somebody stopped it before it was done
 
 
 Handler = Callable[[CommandContext, CommandLine], "CommandOutcome | Awaitable[CommandOutcome]"]
+
+
+class Below(StrEnum):
+    """What the lines below a command's first are."""
+
+    REFUSED = "refused"
+    OWN = "own"  # a part of it
+    NEXT = "next"  # the input after it
 
 
 class SlashCommand(Struct, frozen=True):
@@ -115,3 +127,5 @@ class SlashCommand(Struct, frozen=True):
     valued: frozenset[str] = frozenset()
     switches: frozenset[str] = frozenset()
     prose: bool = False  # its line is a sentence, not words and flags
+    own_flags: bool = False  # it reads its flags itself
+    below: Below = Below.REFUSED  # a sentence goes on below, and so do the words of one that reads its flags itself

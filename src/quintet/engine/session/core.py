@@ -17,8 +17,20 @@ from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.dial_state import DialState
 from quintet.domain.models.prices import cost_of, prices_of
-from quintet.domain.ports.ports import Agents, Checkpoints, Clock, HookRunner, Ids, Model, Repository, RuleBook, Store
+from quintet.domain.ports.ports import (
+    Agents,
+    Checkpoints,
+    Clock,
+    HookRunner,
+    Ids,
+    Model,
+    Repository,
+    RuleBook,
+    Store,
+    is_staged,
+)
 from quintet.domain.settings.settings import REPLAYED, ModelSettings, Settings
+from quintet.domain.skills.use import BegunBySkill
 from quintet.domain.turn.agent_pages import AgentsPage
 from quintet.domain.turn.messages import KeptImage, Usage
 from quintet.domain.turn.surroundings import Surroundings
@@ -27,7 +39,9 @@ from quintet.engine.turn.prompts import Prompts
 from quintet.engine.turn.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from quintet.domain.ports.recall import Lessons, Recollection
     from quintet.domain.ports.tasks import Plans
+    from quintet.domain.ports.workers import Integration, Widened
     from quintet.domain.tasks.board import BoardEntry, UnderWay
     from quintet.domain.tasks.executors import Executors
     from quintet.engine.cycle.look import Look
@@ -51,6 +65,10 @@ async def _no_command(name: str, words: tuple[str, ...]) -> str:
     raise UsageError(f"/{name} is not a command here")
 
 
+async def _no_skill(name: str, text: str) -> BegunBySkill:
+    raise UsageError(f"there is no skill {name} here")
+
+
 class ModelAccess(Struct):
     """The models there are: which one a request goes to, and what it costs."""
 
@@ -69,7 +87,7 @@ class ModelAccess(Struct):
 
     def staged(self, dials: DialState) -> bool:
         """Whether the model in use can be asked about its own work; the offline rules cannot."""
-        return bool(getattr(self.routed(dials), "staged", True))
+        return is_staged(self.routed(dials))
 
     def names(self) -> list[str]:
         return [*self.settings.models, "builtin"]
@@ -111,8 +129,11 @@ class TurnParts(Struct):
     bring_images: Callable[[str, tuple[str, ...]], None] = lambda submission, paths: None  # that a person typed here
     look_around: Callable[[], Surroundings] | None = None  # before a turn
     nested_pages: Callable[[tuple[str, ...]], tuple[AgentsPage, ...]] | None = None  # of the folders of touched files
+    recall: Recollection | None = None  # what is known that fits an input
+    lessons: Lessons | None = None  # keeps what a run shows
     answer_schema: dict[str, Any] | None = None  # JSON schema that the answer of a turn has to fit
     keep_artifact: Callable[[str, str, str, Struct], str] = lambda turn, name, text, value: ""
+    widen: Callable[[Sequence[str]], Awaitable[Widened]] | None = None  # claims what a helper writes before it does
 
 
 class CycleParts(Struct):
@@ -122,6 +143,7 @@ class CycleParts(Struct):
     tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()
     executors: Callable[[], Executors] = lambda: _no_executors()  # the AI CLIs
     look: Callable[[], Look] = lambda: _no_tasks()  # the doctor's, at this project as it is now
+    integration: Integration | None = None  # of a unit in a worktree of its own
 
 
 class FeatureCommands(Struct, frozen=True):
@@ -131,12 +153,19 @@ class FeatureCommands(Struct, frozen=True):
     run: Callable[[str, tuple[str, ...]], Awaitable[str]] = _no_command
     start: Callable[[str, tuple[str, ...]], Awaitable[str]] = _no_command  # /A:B: the words that a turn begins with
     more: Callable[[], tuple[CommandUsage, ...]] = tuple  # those of /A:B that are known now, to be offered
+    named: Callable[[str], CommandUsage | None] = lambda name: None  # a skill's, whose name nobody knows before
+    use: Callable[[str, str], Awaitable[BegunBySkill]] = _no_skill  # a skill by its name, with what is said to it
 
     def find(self, name: str) -> CommandUsage | None:
         found = next((one for one in self.usages if one.name == name), None)
         if found is None and ":" in name.strip(":"):
             found = next((one for one in self.usages if one.begins), None)
         return found
+
+    def skill(self, name: str) -> CommandUsage | None:
+        """The skill that the user may call by this name, where no command is called so."""
+        found = next((one for one in self.usages if one.name == name), None)
+        return self.named(name) if found is None else None
 
 
 class CommandParts(Struct):
@@ -160,9 +189,11 @@ class Ownership(Struct):
     open_elsewhere: Callable[[str], bool] = lambda session: False  # whether another process owns a session
     durable: Callable[[Awaitable[Any]], Awaitable[Any]] = lambda write: write  # how a write is waited for
     settled: Callable[[], Awaitable[None]] = at_once  # waited for before the inbox is looked into
+    stop_command: Callable[[bool], None] = lambda stop: None  # what a command does at length, until told False
     on_close: Callable[[], Awaitable[None]] = at_once  # waited for before the owner closes
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
     typed_lines: TypedLines = field(default_factory=TypedLines)
+    served: Callable[[Any], None] = lambda owner: None  # told of the owner once it serves the inbox
 
 
 class Log(Struct):

@@ -16,7 +16,7 @@ from quintet.engine.session.core import Core
 
 def close_leftovers(core: Core, state: SessionState) -> list[Event]:
     events: list[Event] = [
-        ToolFinished(call=c, tool=s.tool, status=CallStatus.INTERRUPTED, content=OUTCOME_UNKNOWN)
+        ToolFinished(call=c, tool=s.tool, status=CallStatus.INTERRUPTED, content=_cut_short(core, s.tool))
         for c, s in state.calls.running.items()
     ]
     events += [questions.closed(question, "its process ended") for question in state.questions]
@@ -31,6 +31,11 @@ def close_leftovers(core: Core, state: SessionState) -> list[Event]:
         events += [*runs.end(core, state, ending), ending]
         events += dials.reach(state, Boundary.UNIT_END)
     return events + _cycle(core, state)
+
+
+def _cut_short(core: Core, tool: str) -> str:
+    spec = core.turn.toolbox.specs.get(tool)
+    return (spec.course.cut_short if spec else "") or OUTCOME_UNKNOWN
 
 
 def _cycle(core: Core, state: SessionState) -> list[Event]:

@@ -64,6 +64,12 @@ def drop_all(state: SessionState, reason: str) -> list[Event]:
     return [TransitionDropped(transition=waiting.id, reason=reason) for waiting in state.dials.pending]
 
 
+def drop(state: SessionState, field: str, reason: str) -> list[Event]:
+    """The end of what waits for one dial."""
+    waiting = [one for one in state.dials.pending if getattr(one.change, field) is not None]
+    return [TransitionDropped(transition=one.id, reason=reason) for one in waiting]
+
+
 def new(ids: Ids, change: AxesChange, scope: Scope, reason: str, actor: Actor = Actor.USER) -> Transition:
     return Transition(ids.new("t"), change, scope, actor, reason)
 

@@ -153,7 +153,7 @@ class InputRunner:
         if work is None or (work.text and not work.own and not await self._may_begin(work)):
             return
         asked = work.text if work.submission and not work.own else ""
-        if cycles.begins_one(self._core, self._state, asked, work.order):
+        if not work.skill and cycles.begins_one(self._core, self._state, asked, work.order):
             await self._run_cycle(first)
         elif first.submission and work.order and work.order.kind == "repair":
             from quintet.engine.cycle.repair import repair  # most sessions repair nothing
@@ -165,7 +165,8 @@ class InputRunner:
 
     def _ordered(self, first: InputReceived) -> InputReceived:
         """An input with what it asks for in the work mode that it begins in, as the command of that name would."""
-        free = first.submission and first.order is None and self._state.runs.agent is None
+        plain = self._state.runs.agent is None and not self._state.helper and not first.skill
+        free = first.submission and first.order is None and plain
         if not free or command_line.own_call(first.text) or self._core.turn.answer_schema:
             return first
         axes = dials.after(self._state, Boundary.UNIT_START)
@@ -175,10 +176,14 @@ class InputRunner:
         """The turn that an input is for; None if its agent has answered it."""
         submission, text, surface, order = first.submission, first.text, first.surface, first.order
         own = command_line.own_call(text)
-        if not (self._state.runs.agent and submission and not own and order is None):
+        said = self._state.turns.commands.get(submission, text) if submission else ""
+        routed_by_agent = self._state.runs.agent and not self._state.helper and not first.skill
+        if not (routed_by_agent and submission and not own and order is None):
             run = "" if submission or order else self._state.runs.active
-            typed = self._was_typed(first)
-            return TurnWork(text, surface, submission, order, run, own, typed=typed, quoted=first.quoted or "")
+            typed, quoted, skill = self._was_typed(first), first.quoted or "", first.skill or None
+            return TurnWork(
+                text, surface, submission, order, run, own, typed=typed, quoted=quoted, said=said, skill=skill
+            )
         from quintet.engine.agents.dispatch import dispatch  # most sessions have no agent
 
         routed = dispatch(self._core, self._state, text, surface)
@@ -186,7 +191,8 @@ class InputRunner:
             await self._journal.append(*routed.events, routed.answer(submission, text))
             return None
         begins = routed.begins
-        return TurnWork(begins.text, surface, submission, None, begins.run, begins.own, tuple(routed.events))
+        routed_events = tuple(routed.events)
+        return TurnWork(begins.text, surface, submission, None, begins.run, begins.own, routed_events, said=said)
 
     def _was_typed(self, first: InputReceived) -> bool:
         """Whether an input is a shell line that was typed at this process's own terminal, and is to run so."""

@@ -27,12 +27,16 @@ class Owned(Protocol):
     @property
     def lease_until(self) -> float: ...
 
+    @property
+    def machine(self) -> str: ...
+
 
 def owner_lives(row: Owned, now: float, identity: Callable[[int], str]) -> bool:
     """Whether a live process owns it; `now` is on the clock of leases, `identity` that of a process, empty if gone.
 
     Where the process can be looked at, that alone decides, and no time makes it lose what it owns. Its heartbeat
-    counts only where it cannot: in another container, or where the system tells nothing of processes.
+    counts only where it cannot: in another container, on another machine of those that share the store, or where the
+    system tells nothing of processes. A shared store gives `lease_until` on this machine's own clock.
     """
     if not row.owner:
         return False
@@ -42,7 +46,7 @@ def owner_lives(row: Owned, now: float, identity: Callable[[int], str]) -> bool:
         return seen == boot if boot else row.lease_until >= now
     boot_here, _, rest_here = identity(os.getpid()).partition("/")
     if boot != boot_here:
-        return False  # the machine has started anew since
+        return bool(row.machine) and row.lease_until >= now  # another machine, or this one has started anew since
     if rest.partition("/")[0] != rest_here.partition("/")[0]:
         return row.lease_until >= now
     return identity(row.owner_pid) == row.owner_started

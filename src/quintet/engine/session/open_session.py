@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from msgspec import UNSET
+
 from quintet import __version__
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.dials.axes import Axes
@@ -24,9 +26,16 @@ def new_lease(core: Core, session: str, former: int = 0) -> Lease:
 
 
 async def create_session(
-    core: Core, axes: Axes, lease: Lease | None = None, *, session: str = "", parent: str = "", forked_after: int = 0
+    core: Core,
+    axes: Axes,
+    lease: Lease | None = None,
+    *,
+    session: str = "",
+    parent: str = "",
+    forked_after: int = 0,
+    by: str = "",
 ) -> SessionState:
-    """Write a new session's row and first event."""
+    """Write a new session's row and first event; `by`: what began it, if not a person."""
     session = session or (lease.session if lease else core.ids.new("q5"))
     opened = SessionOpened(
         session=session,
@@ -35,6 +44,7 @@ async def create_session(
         program=__version__,
         parent=parent,
         forked_after=forked_after,
+        by=by or UNSET,
     )
     state = fold([recorded.event for recorded in core.store.read(parent, 0, forked_after)] if parent else [])
     state.apply(opened)

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
-from msgspec import UNSET, structs
+from msgspec import UNSET, UnsetType, structs
 
 from quintet.domain.base.errors import LeaseLost, QuintetError, RunFailed, UsageError
-from quintet.domain.dials.transitions import Scope
-from quintet.domain.journal.input_outcome import NEXT_TURN, OWN_TURN
+from quintet.domain.dials.transitions import Actor, Scope
+from quintet.domain.journal.input_outcome import INTERRUPTED, NEXT_TURN, OWN_TURN
 from quintet.domain.journal.protocol import (
     Answer,
     CommandRan,
+    DialsTurned,
     Event,
     InputReceived,
     Interrupt,
@@ -27,9 +28,12 @@ from quintet.domain.journal.protocol import (
     QuestionAsked,
     Say,
     SessionTaken,
+    Submission,
     Submitted,
+    TransitionPending,
 )
 from quintet.domain.journal.state import SessionState
+from quintet.domain.permission import ceilings, remote_limits
 from quintet.domain.ports.ports import Lease, Unreadable
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn.messages import EndStatus
@@ -40,7 +44,7 @@ from quintet.engine.commands import table as commands
 from quintet.engine.commands.agents import enter_agent
 from quintet.engine.commands.dials import LateReview
 from quintet.engine.session import dials, questions
-from quintet.engine.session.command_context import CommandContext, CommandOutcome, TurnEffect
+from quintet.engine.session.command_context import BeginWork, Below, CommandContext, CommandOutcome, TurnEffect
 from quintet.engine.session.core import Core
 from quintet.engine.session.crash_recovery import close_leftovers
 from quintet.engine.session.feed import Feed
@@ -51,6 +55,7 @@ from quintet.engine.session.leases import HEARTBEAT_SECONDS, LEASE_SECONDS
 from quintet.engine.turn.context_use import context_use
 from quintet.engine.turn.gatekeeper import ShellRevoker
 
+STOP_LINE = "/stop"
 POLL_SECONDS = 0.1  # how soon another process's submission is noticed
 
 
@@ -66,6 +71,7 @@ class Owner:
         claims_of = f"{state.session}/{lease.owner}"
         self._inputs = InputRunner(core, self.journal, self._questions, self._keeper, claims_of, self._give_up)
         self._late_review = LateReview(core, self.journal, self._questions, lambda: self._inputs.activity)
+        self._ceiling = state.axes if core.cycle.integration else None  # of a worker's session
         self.journal.on_event = self._on_event
         self._context = CommandContext(
             core, self.journal, self._questions, self._keeper, self._inputs, state.axes.surface
@@ -127,6 +133,7 @@ class Owner:
         with contextlib.suppress(QuintetError):
             if self.failed is None:
                 await self._take_all()  # what came last is on record, and waits for the next owner
+        with contextlib.suppress(QuintetError):  # also where that failed: this process may live on without the session
             await (self._letting_go or self._let_go())
         self.feed.close()
 
@@ -193,21 +200,29 @@ class Owner:
                 await self.journal.append(Noticed(level="error", code="SUBMISSION_UNREADABLE", text=text))
 
     async def _take(self, submitted: Submitted) -> None:
+        submitted = ceilings.held(submitted, self._ceiling) if self._ceiling else submitted
         match submitted.body:
-            case Say(text=text):
+            case Say(text=text, quoted=quoted):
                 if line := commands.command_in(self.state, text, submitted.surface, self.core.commands.features):
                     await self._command(submitted, line)
                 else:
-                    event = InputReceived(submission=submitted.id, text=text, surface=submitted.surface)
+                    event = InputReceived(
+                        submission=submitted.id,
+                        text=text,
+                        surface=submitted.surface,
+                        quoted=quoted or UNSET,
+                        actor=_elsewhere(submitted),
+                    )
                     await self.journal.append(event, consumed=submitted.id)
                     self._inputs.start_next()
             case Answer() as answer:
                 await self._answer(submitted, answer)
             case Interrupt():
-                running = self.state.busy
+                running = self.state.busy or self._context.interrupted
                 said = "interrupted" if running else "nothing is running"
                 await self._ran(submitted, "interrupt", said, *queued.held(self.state, "interrupted"), ok=running)
                 self._inputs.cut_short(EndStatus.INTERRUPTED)
+                self._context.interrupted = False
 
     async def _command(self, submitted: Submitted, text: str) -> None:
         context, agent = self._context, self.state.runs.agent
@@ -215,16 +230,32 @@ class Owner:
             context.surface = submitted.surface
             others = [item.trigger for item in agent.menu] if agent else ()
             command, line = commands.parse(text, others, self.core.commands.features)
+            _allow(remote_limits.command_refused(line, submitted.highest))
+            _allow(ceilings.not_taken(line) if self._ceiling else "")
             made = command.handler(context, line)
-            outcome = made if isinstance(made, CommandOutcome) else await made
+            outcome = made if isinstance(made, CommandOutcome) else await self._stoppable(made)
+            _allow(ceilings.raising(outcome.events, self._ceiling) if self._ceiling else "")
+            if command.below is Below.NEXT and line.details.strip():
+                outcome.begins = BeginWork(line.details.strip())
+            _allow(remote_limits.turning_refused(outcome.events, submitted.highest))
         except (UsageError, RunFailed) as error:
             await self._ran(submitted, text, str(error), ok=False, code=error.code)
             return
+        context.interrupted = outcome.interrupted
         if TurnEffect.HOLD in outcome.effects:
             self._inputs.apply(TurnEffect.HOLD)
         asked = [event for event in outcome.events if isinstance(event, QuestionAsked)]
-        said = [event for event in outcome.events if not isinstance(event, QuestionAsked)]
-        ran = CommandRan(submission=submitted.id, line=text, text=outcome.text, data=_data(outcome))
+        said = [_signed(event, submitted) for event in outcome.events if not isinstance(event, QuestionAsked)]
+        actor = _elsewhere(submitted)
+        ran = CommandRan(
+            submission=submitted.id,
+            line=text,
+            text=outcome.text,
+            ok=not outcome.interrupted,
+            code=INTERRUPTED if outcome.interrupted else "",
+            data=_data(outcome),
+            actor=actor,
+        )
         begun = self._begun(submitted, outcome, asked)
         await self.journal.append(*said, ran, *asked, *begun, consumed=submitted.id)
         if TurnEffect.CONTINUE in outcome.effects:  # before what waits behind it
@@ -234,24 +265,55 @@ class Owner:
             if effect not in (TurnEffect.HOLD, TurnEffect.CONTINUE):
                 self._inputs.apply(effect)
 
+    async def _stoppable(self, work: Awaitable[CommandOutcome]) -> CommandOutcome:
+        """The outcome of a command that takes its time: whoever interrupts meanwhile, in any process, stops it."""
+        watch = asyncio.ensure_future(self._watch_for_stop())
+        try:
+            return await work
+        finally:
+            watch.cancel()
+            self.core.ownership.stop_command(False)
+
+    async def _watch_for_stop(self) -> None:
+        store, session, seen = self.core.store, self.state.session, -1
+        while True:
+            version = store.data_version()
+            if self._wake.is_set() or version != seen:
+                seen = version
+                if any(isinstance(one, Submitted) and _stops(one.body) for one in store.waiting(session)):
+                    self.core.ownership.stop_command(True)
+                    return
+            await asyncio.sleep(POLL_SECONDS)
+
     def _begun(self, submitted: Submitted, outcome: CommandOutcome, asked: list[QuestionAsked]) -> list[Event]:
         """The input that a command begins a turn with; where the command asks something, it comes with the answer."""
         if outcome.begins is None:
             return []
         text, order = outcome.begins.text, outcome.begins.order
-        quoted = outcome.begins.quoted or UNSET
-        begun = InputReceived(submission=submitted.id, text=text, surface=submitted.surface, order=order, quoted=quoted)
+        quoted, skill = outcome.begins.quoted or UNSET, outcome.begins.skill or UNSET
+        begun = InputReceived(
+            submission=submitted.id,
+            text=text,
+            surface=submitted.surface,
+            order=order,
+            quoted=quoted,
+            skill=skill,
+            actor=_elsewhere(submitted),
+        )
         if not asked:
             return [begun]
         self._questions.begin_with(asked[-1], begun)
         return []
 
     async def _answer(self, submitted: Submitted, answer: Answer) -> None:
-        judged = questions.judge(self.state, answer, submitted.surface)
+        judged = questions.judge(self.state, answer, submitted)
+        if not isinstance(judged, str):
+            events = [*self._turned(judged), *self._questions.following(judged)]
+            judged = remote_limits.turning_refused(events, submitted.highest) or judged
         if isinstance(judged, str):
             await self._ran(submitted, "answer", judged, ok=False, code="USAGE")
             return
-        await self._questions.answered(judged, submitted.id, self._turned(judged))
+        await self._questions.answered(judged, submitted.id, [_signed(event, submitted) for event in events])
         self._inputs.start_next()
 
     def _turned(self, answer: QuestionAnswered) -> list[Event]:
@@ -265,8 +327,30 @@ class Owner:
         return [dials.turn(self.state, wanted, self._inputs.activity)]
 
     async def _ran(self, submitted: Submitted, line: str, text: str, *events: Event, ok: bool, code: str = "") -> None:
-        ran = CommandRan(submission=submitted.id, line=line, text=text, ok=ok, code=code)
+        actor = _elsewhere(submitted)
+        ran = CommandRan(submission=submitted.id, line=line, text=text, ok=ok, code=code, actor=actor)
         await self.journal.append(ran, *events, consumed=submitted.id)
+
+
+def _stops(body: Submission) -> bool:
+    return isinstance(body, Interrupt) or (isinstance(body, Say) and body.text.strip() == STOP_LINE)
+
+
+def _elsewhere(submitted: Submitted) -> str | UnsetType:
+    """Who submitted it, where that is not the user at a surface."""
+    return UNSET if submitted.actor == Actor.USER else submitted.actor
+
+
+def _signed(event: Event, submitted: Submitted) -> Event:
+    """An event with whoever turned the dial; what a rule turned stays the rule's."""
+    if isinstance(event, DialsTurned | TransitionPending) and event.actor == Actor.USER:
+        return structs.replace(event, actor=submitted.actor)
+    return event
+
+
+def _allow(refusal: str) -> None:
+    if refusal:
+        raise UsageError(refusal)
 
 
 def _data(outcome: CommandOutcome) -> dict[str, Any]:

@@ -11,9 +11,9 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from quintet.domain.dials.axes import Surface
-from quintet.domain.journal.protocol import Answer, Event, QuestionAnswered, QuestionAsked
+from quintet.domain.journal.protocol import Answer, Event, QuestionAnswered, QuestionAsked, Submitted
 from quintet.domain.journal.state import SessionState
+from quintet.domain.permission import remote_limits
 from quintet.domain.permission.answers import FEEDBACK, NO
 from quintet.engine.session.journal import Journal
 
@@ -69,20 +69,21 @@ class Questions:
         asked = self._journal.state.questions
         return [closed(one, why) for one, known in self._follow_ups.items() if one in asked and known.about is about]
 
-    async def answered(self, answer: QuestionAnswered, consumed: str, turned: Sequence[Event] = ()) -> None:
-        """Put an answer on record with what follows from it, and let whoever waits for it go on.
+    def following(self, answer: QuestionAnswered) -> list[Event]:
+        """What follows from an answer, to be put on record with it."""
+        known = self._follow_ups.get(answer.question)
+        return (known.follow(answer) if known else None) or []
 
-        `turned`: the dials that it turns.
-        """
-        known = self._follow_ups.pop(answer.question, None)
-        events = known.follow(answer) if known else None
-        await self._journal.append(answer, *turned, *(events or ()), consumed=consumed)
+    async def answered(self, answer: QuestionAnswered, consumed: str, events: Sequence[Event] = ()) -> None:
+        """Put an answer on record with what comes of it, and let whoever waits for it go on."""
+        self._follow_ups.pop(answer.question, None)
+        await self._journal.append(answer, *events, consumed=consumed)
         future = self._waiting.pop(answer.question, None)
         if future and not future.done():
             future.set_result(answer)
 
 
-def judge(state: SessionState, answer: Answer, surface: Surface) -> QuestionAnswered | str:
+def judge(state: SessionState, answer: Answer, submitted: Submitted) -> QuestionAnswered | str:
     """The event for an answer, or why it cannot be taken."""
     question = state.questions.get(answer.question)
     if question is None:
@@ -91,8 +92,13 @@ def judge(state: SessionState, answer: Answer, surface: Surface) -> QuestionAnsw
     if choice not in {c.key for c in question.choices}:
         wanted = ", ".join(f"{c.key} ({c.label})" for c in question.choices)
         return f'"{answer.choice}" is not one of the choices: {wanted}'
+    chosen = next(c for c in question.choices if c.key == choice)
+    if why := remote_limits.answer_refused(question.kind, chosen, submitted.highest):
+        return why
     taken = NO if choice == FEEDBACK and any(c.key == NO for c in question.choices) else choice
-    return QuestionAnswered(question=answer.question, choice=taken, note=answer.note, surface=surface)
+    return QuestionAnswered(
+        question=answer.question, choice=taken, note=answer.note, surface=submitted.surface, by=submitted.actor
+    )
 
 
 def closed(question: str, why: str) -> QuestionAnswered:

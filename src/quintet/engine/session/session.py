@@ -13,15 +13,26 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET, UnsetType, structs
+
 from quintet.domain.base.errors import OwnerGone, QuintetError, UsageError
 from quintet.domain.base.safe_text import visible
-from quintet.domain.dials.axes import Surface
+from quintet.domain.dials.axes import PermissionProfile, Surface
+from quintet.domain.dials.transitions import Actor
 from quintet.domain.input.image_paths import image_paths
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.input_outcome import InputOutcome, InputWatch
-from quintet.domain.journal.protocol import Recorded, Say, Signal, Submission, Submitted, TurnFinished, TurnStarted
+from quintet.domain.journal.protocol import (
+    Recorded,
+    Say,
+    Signal,
+    Submission,
+    Submitted,
+    TurnFinished,
+    TurnStarted,
+)
 from quintet.domain.journal.state import SessionState, fold
-from quintet.domain.ports.ports import ShellState, Store, Unreadable
+from quintet.domain.ports.ports import Clock, ShellState, Store, Unreadable
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn import context
 from quintet.domain.turn.messages import EndStatus
@@ -123,6 +134,10 @@ class Session:
         return context.percent_used(state.conversation.measured, state.conversation.messages, window) / 100
 
     @property
+    def clock(self) -> Clock:
+        return self._core.clock
+
+    @property
     def settings(self) -> Settings:
         """The settings this session was opened with."""
         return self._core.settings
@@ -133,29 +148,39 @@ class Session:
         features = self._core.commands.features
         return (*usages(features), *features.more())
 
-    async def submit(self, body: Submission, *, typed: bool = False, by_hand: str = "", id: str = "") -> str:
+    async def submit(
+        self,
+        body: Submission,
+        *,
+        typed: bool = False,
+        by_hand: str = "",
+        id: str = "",
+        actor: str = Actor.USER,
+        highest: PermissionProfile | UnsetType = UNSET,
+    ) -> str:
         """Put a submission into the session's inbox; returns its id once it is durable.
 
         `typed`: the user typed it key by key at the terminal of this process, or confirmed it there. It is remembered
         in this process and nowhere else, so it counts only if the session runs here. `by_hand` is what of it a person
         typed, pasted or dropped here: a picture outside the project that it names is taken along. `id` is the
         submission's own: what was accepted with it before, also by another process, is this one, and is not run again.
+        `actor` is who it comes from, and `highest` the profile that somebody elsewhere may turn to.
         """
         if id and not re.fullmatch(ID, id):
             raise UsageError(
                 f"{visible(id)!r} is not a valid input id: use letters, digits, dots and dashes, at most 64"
             )
         most = self._core.settings.limits.input_bytes
-        if isinstance(body, Say) and len(body.text) * 4 > most and (size := len(body.text.encode())) > most:
+        if isinstance(body, Say) and _length(body) * 4 > most and (size := _size(body)) > most:
             raise UsageError(
                 f"the input is {size / 1e6:.1f} MB; the limit is {most / 1e6:g} MB (limits.input_bytes)",
                 hint="Write it to a file of the project and name the file instead.",
             )
         if isinstance(body, Say):  # a terminal or an argument may hand us bytes that are no text
-            body = Say(text=body.text.encode("utf-8", "replace").decode())
+            body = structs.replace(body, text=_whole(body.text), quoted=_whole(body.quoted or "") or UNSET)
         body = self._core.redactor.clean(body)  # a secret that was pasted goes no further
         self._check()
-        submitted = Submitted(id or self._core.ids.new("in"), body, self.surface)
+        submitted = Submitted(id or self._core.ids.new("in"), body, self.surface, actor, highest)
         if paths := image_paths(by_hand):
             await asyncio.to_thread(self._core.turn.bring_images, submitted.id, paths)
         if typed and self._owner and isinstance(body, Say):
@@ -192,6 +217,11 @@ class Session:
                 case TurnFinished(answer=answer):
                     pass
         return said, answer
+
+    @property
+    def newest_event(self) -> int:
+        """The number of the newest event that is durable now; 0 if there is none."""
+        return self._core.store.last_seq(self.id)
 
     def past_events(self, after: int, before: int) -> list[Recorded]:
         """The events numbered above `after` and up to `before` that are durable now."""
@@ -291,6 +321,18 @@ class Session:
         for close in self._core.ownership.closing:
             await close()
         await self._core.store.close()
+
+
+def _whole(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
+def _length(said: Say) -> int:
+    return len(said.text) + len(said.quoted or "")
+
+
+def _size(said: Say) -> int:
+    return len(said.text.encode()) + len((said.quoted or "").encode())
 
 
 def last_answer(store: Store, session: str) -> str:

@@ -222,12 +222,12 @@ def network_words(loopback_open: bool) -> str:
 
 def cycle_line(cycle: CycleBrief, *, paused: bool = False) -> str:
     """Where a cycle stands, in a line."""
-    unit = f"unit {cycle.current}/{cycle.total} {cycle.title}" if cycle.task else ""
+    unit = f"task {cycle.current}/{cycle.total} {cycle.title}" if cycle.task else ""
     phase = PHASE_WORDS[cycle.phase]
     status = "paused" if paused and cycle.status == "running" else cycle.status
     state = ", ".join(dict.fromkeys((status, phase, f"iteration {cycle.iteration}")))
     why = cycle.reason.partition("\n")[0]
-    return "   ".join(part for part in (state, unit, f"units {cycle.units}", why) if part)
+    return "   ".join(part for part in (state, unit, counted(cycle.units, "attempt"), why) if part)
 
 
 def _model_words(name: str) -> str:

@@ -11,6 +11,7 @@ from quintet.domain.journal.protocol import (
     CallDecided,
     DialsTurned,
     Event,
+    HelperAssigned,
     QuestionAnswered,
     QuestionAsked,
     Recorded,
@@ -21,7 +22,7 @@ from quintet.domain.journal.protocol import (
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.question import access
 
-BEHIND = ("call_decided", "question_asked")  # types of events that an event may follow from
+BEHIND = ("call_decided", "question_asked", "helper_assigned")  # types of events that an event may follow from
 _RUN_LINES = ("bash", "write_to_shell")  # of what is on record without words for its access
 
 
@@ -45,6 +46,17 @@ def decision_behind(event: Event, before: Sequence[Recorded]) -> Recorded | None
 
 def _newest(before: Sequence[Recorded], wanted: Callable[[CallDecided], bool]) -> Recorded | None:
     return next((one for one in reversed(before) if isinstance(one.event, CallDecided) and wanted(one.event)), None)
+
+
+def chain_lines(before: Sequence[Recorded]) -> list[str]:
+    """Whose helper decided it, from the user's session down: each may do no more than the one above it."""
+    assigned = next((one.event for one in reversed(before) if isinstance(one.event, HelperAssigned)), None)
+    if assigned is None:
+        return []
+    lines = [
+        f"{'held by' if not place else ''.ljust(7)}  {'  ' * place}{one}" for place, one in enumerate(assigned.chain)
+    ]
+    return [*map(visible, lines), f"helper   {visible(assigned.helper)}, for call {assigned.call} of {assigned.parent}"]
 
 
 def why_lines(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:

@@ -34,7 +34,7 @@ class CallQuestions:
         )
         asked = QuestionAsked(
             question=self._core.ids.new("q"),
-            kind="choose",
+            kind="approve" if question.approves else "choose",
             text=question.text,
             choices=choices,
             detail=question.detail,

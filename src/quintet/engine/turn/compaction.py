@@ -7,38 +7,41 @@ used; on a shortened transcript where that would not fit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from msgspec import structs
 
 from quintet.domain.base.errors import ModelContextOverflow, ModelError, SettingsError
 from quintet.domain.dials.axes import WorkMode
-from quintet.domain.journal.protocol import ErrorInfo, HistoryCompacted, ModelFailed, ModelRequested, Noticed
+from quintet.domain.journal.protocol import ErrorInfo, HistoryCompacted, ModelFailed, ModelRequested, Noticed, Signal
 from quintet.domain.journal.state import SessionState
+from quintet.domain.models.reply import Reply
+from quintet.domain.ports.ports import Model
 from quintet.domain.settings.hooks import HookPlace
-from quintet.domain.turn import compression, context
-from quintet.domain.turn.compression import Summary
+from quintet.domain.turn import compaction, context
+from quintet.domain.turn.compaction import Summary
 from quintet.domain.turn.context import ContextLimits
 from quintet.domain.turn.messages import Finish, Message, Request, Role, Usage
 from quintet.engine.session.core import Core
 from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
-from quintet.engine.turn.model_reply import Reply
 
 PROMPT, KEEP = "stages/compact.md", "stages/compact_keep.md"
 MOST_STEPS = 3  # of one compaction: outputs, a summary, and outputs of the newest messages
 FITS = 0.95  # of a window, for a request that asks for a summary
 Composed = Callable[[], Request]  # the request that acting would make now
+Hear = Callable[[Reply, Model, Request, str, Callable[[Signal], None]], Awaitable[None]]  # makes a request
 
 
 class Compaction:
     """Makes the conversation shorter before a request of a turn, or because the user says so; keeps what that cost."""
 
-    def __init__(self, core: Core, journal: Journal, turn: str, composed: Composed) -> None:
+    def __init__(self, core: Core, journal: Journal, turn: str, composed: Composed, hear: Hear) -> None:
         self._core = core
         self._journal = journal
         self._turn = turn
         self._composed = composed
+        self._hear = hear
         self.usage = Usage()
         self.cost = 0.0
 
@@ -89,11 +92,11 @@ class Compaction:
             return None
         limits = limits_of(self._core, state, self._composed(), too_many)
         messages, summarised = state.conversation.messages, state.conversation.summary is not None
-        reason = compression.over(messages, limits, summarised=summarised)
+        reason = compaction.over(messages, limits, summarised=summarised)
         if not reason:
             return None
         reason = overflow or reason
-        if places := compression.to_shorten(messages, limits, summarised=summarised):
+        if places := compaction.to_shorten(messages, limits, summarised=summarised):
             return HistoryCompacted(
                 reason=reason,
                 before_messages=len(messages),
@@ -114,11 +117,11 @@ class Compaction:
 
     async def _with_narrative(self, event: HistoryCompacted, keep: str, *, fits: bool) -> HistoryCompacted:
         """The compaction with what happened told by the routed model; by the rules, and said so, if it cannot."""
-        core, state, reply = self._core, self._state, Reply()
+        core, state = self._core, self._state
         name = core.turn.models.route(state.dials)
         limits = limits_of(core, state, self._composed())
         for attempt in (1, 2):
-            step = core.ids.new("s")
+            step, reply = core.ids.new("s"), Reply()
             try:
                 await self._ask(event, keep, limits, fits, step, attempt, reply)
                 break
@@ -132,14 +135,14 @@ class Compaction:
                 fits = False
         cost = core.turn.models.price(name, reply.usage, reply.cache_writes)
         event = structs.replace(event, step=step, usage=reply.usage, cost=cost)
-        size = compression.sizes(limits.tokens)
+        size = compaction.sizes(limits.tokens)
         whole = reply.finish is Finish.STOP and not reply.calls
-        summary = compression.with_narrative(reply.text, event.summary, size) if whole else None
+        summary = compaction.with_narrative(reply.text, event.summary, size) if whole else None
         if summary is None:
             self._journal.post(_instead(name))
             return event
         kept = state.conversation.messages[len(state.conversation.messages) - event.kept :]
-        after = context.tokens([compression.summary_message(summary), *kept])
+        after = context.tokens([compaction.summary_message(summary), *kept])
         return structs.replace(event, summary=summary, by=name, after_tokens=after)
 
     async def _ask(
@@ -161,7 +164,7 @@ class Compaction:
                 run=state.turns.open.run if state.turns.open else "",
                 conversation=state.session,
                 user_mode="Chat" if state.axes.work_mode is WorkMode.CHAT else "Agent",
-                stage=compression.STAGE,
+                stage=compaction.STAGE,
                 model=name,
                 tool_count=0,
                 reasoning=False,
@@ -170,7 +173,8 @@ class Compaction:
             )
         )
         model = core.turn.models.make(name)
-        await reply.stream(model, self._asked(event, model.name, keep, limits, fits), step, lambda signal: None)
+        request = self._asked(event, model.name, keep, limits, fits)
+        await self._hear(reply, model, request, step, lambda signal: None)
 
     def _asked(self, event: HistoryCompacted, model: str, keep: str, limits: ContextLimits, fits: bool) -> Request:
         """The request for a narrative: the conversation as it is sent, with one more message, if that fits."""
@@ -189,7 +193,7 @@ class Compaction:
             )
         older = state.conversation.messages[: len(state.conversation.messages) - event.kept]
         most = 2 * (limits.tokens or context.DEFAULT_WINDOW // 2)  # characters: half of what messages may hold
-        return Request(model, (Message(Role.SYSTEM, told), Message(Role.USER, compression.transcript(older, most))))
+        return Request(model, (Message(Role.SYSTEM, told), Message(Role.USER, compaction.transcript(older, most))))
 
     def _fits(self, sent: Request, told: str) -> bool:
         models, state = self._core.turn.models, self._state
@@ -201,7 +205,7 @@ class Compaction:
         overflowed = state.conversation.overflowed.get(name, 0)
         if overflowed and context.tokens(state.conversation.messages) >= overflowed:
             return False
-        return held * scale // 100 + compression.sizes(0).narrative // 4 <= window * FITS
+        return held * scale // 100 + compaction.sizes(0).narrative // 4 <= window * FITS
 
 
 def writes(core: Core, state: SessionState) -> bool:
@@ -234,10 +238,10 @@ def by_rules(
 ) -> HistoryCompacted | None:
     """The compaction that the rules make of the conversation as it is; None if there is nothing to leave out."""
     messages, summarised = state.conversation.messages, state.conversation.summary is not None
-    start = compression.cut(messages, limits, summarised=summarised)
+    start = compaction.cut(messages, limits, summarised=summarised)
     if start <= summarised:
         return None
-    summary = compression.summarise(
+    summary = compaction.summarise(
         messages,
         start,
         earlier=state.conversation.summary,
@@ -245,13 +249,13 @@ def by_rules(
         outcomes=state.conversation.outcomes,
         todos=state.work.todos,
         keep=keep,
-        size=compression.sizes(limits.tokens),
+        size=compaction.sizes(limits.tokens),
     )
     return HistoryCompacted(
         reason=reason,
         before_messages=len(messages),
         before_tokens=context.tokens(messages),
-        after_tokens=context.tokens([compression.summary_message(summary), *messages[start:]]),
+        after_tokens=context.tokens([compaction.summary_message(summary), *messages[start:]]),
         summary=summary,
         kept=len(messages) - start,
     )

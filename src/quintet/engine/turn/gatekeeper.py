@@ -14,10 +14,10 @@ from msgspec import UNSET, structs
 
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import brief
-from quintet.domain.base.wording import counted
+from quintet.domain.base.wording import counted, listed
 from quintet.domain.dials import badge
 from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
-from quintet.domain.edits.preview import preview
+from quintet.domain.edits.preview import preview, preview_together
 from quintet.domain.journal.protocol import (
     CallDecided,
     Choice,
@@ -40,11 +40,12 @@ from quintet.domain.permission.answers import (
     YES,
     AskedCall,
     answers,
+    answers_together,
     made_rules,
 )
 from quintet.domain.permission.effects import PARTIAL_LEAVES, Effect
-from quintet.domain.permission.gate import Sandbox, Verdict, deleted, plain_words
-from quintet.domain.permission.question import BETWEEN, labelled, lost
+from quintet.domain.permission.gate import EDITORS, Sandbox, Verdict, deleted, plain_words
+from quintet.domain.permission.question import BELOW, BETWEEN, labelled, lost
 from quintet.domain.permission.rules import Rule
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn import skipped
@@ -78,12 +79,12 @@ class Gatekeeper:
         self._cover = cover
         self._unkept: dict[str, str] = {}  # of a call, why what it deletes could not be kept; empty if it was
         self._hooks = Hooks(core, journal)
-        self._step_approved: frozenset[ToolCall] = frozenset()
+        self._step_approved: dict[ToolCall, Prepared] = {}
         self._step_axes: Axes | None = None  # the axes that step was approved at
 
     async def admit_step(self, calls: list[ToolCall]) -> list[ToolCall]:
         """In manual, one question for the whole step; a no answers all its calls."""
-        self._step_approved, again = frozenset(), ""
+        self._step_approved, again = {}, ""
         while True:
             axes = self._journal.state.axes
             if axes.run_control is not RunControl.MANUAL or not self._core.person:
@@ -103,8 +104,53 @@ class Gatekeeper:
             fresh = [self.prepare(p.call) for p in asking]
             again = self._voided(question, asking, fresh, axes)
             if not again:
-                self._step_approved, self._step_axes = frozenset(p.call for p in asking), axes
+                self._step_approved, self._step_axes = {p.call: p for p in asking}, axes
                 return calls
+
+    async def admit_edits(self, calls: list[ToolCall]) -> list[ToolCall]:
+        """The calls that are left; for several edits that come first and need approval, one question about all."""
+        again = ""
+        while True:
+            axes, edits = self._journal.state.axes, self._edits_to_ask(calls)
+            if len(edits) < 2:
+                return calls
+            if not again:
+                self._journal.post(*(self._decided(edit) for edit in edits))
+            asked = [self._about(edit) for edit in edits]
+            question = self._asking_together(edits, asked, again)
+            rule = self._rule()
+            choice, refusal = await self._ask(question, edits)
+            if choice in TURNING:  # at the axes as they are now, they are decided anew
+                again = ""
+                continue
+            if choice != YES and choice not in LASTING:
+                for edit in edits:
+                    self._refuse(edit.call, refusal)
+                return calls[len(edits) :]
+            again = self._voided(question, edits, [self.prepare(edit.call) for edit in edits], axes)
+            if not again:
+                if choice in LASTING:
+                    self._keep(asked[0], choice, rule)
+                self._step_approved |= {edit.call: edit for edit in edits}
+                self._step_axes = axes
+                return calls
+
+    def _edits_to_ask(self, calls: list[ToolCall]) -> list[Prepared]:
+        """The edits before any other call that need approval; where hooks see each first, each is asked by itself."""
+        if len(calls) < 2 or not self._core.person or self._hooks.at(HookPlace.PRE_TOOL_USE):
+            return []
+        found: list[Prepared] = []
+        for call in calls:
+            if call.name not in EDITORS or call in self._step_approved:
+                break
+            prepared = self.prepare(call)
+            if not (_asks(prepared) and self._about(prepared).accepts_edits):
+                break
+            follows = any(set(before.touch.writes) & set(prepared.touch.writes) for before in found)
+            if not follows and self._core.turn.toolbox.unfit(prepared):  # by itself it is refused, and nobody asked
+                break
+            found.append(prepared)
+        return found
 
     async def admit(self, call: ToolCall, *, own: bool = False) -> Prepared | None:
         """The call, ready to run; None if it may not, and then its result is on record.
@@ -123,7 +169,10 @@ class Gatekeeper:
                 return None
             prepared = hooked
             axes = self._journal.state.axes
-            approved_before = call in self._step_approved and not tightens(self._step_axes or axes, axes)
+            approved = self._step_approved.get(call)
+            approved_before = approved is not None and not tightens(self._step_axes or axes, axes)
+            if approved and _held_tighter(approved, prepared):
+                approved_before = False
             verdict, reason = prepared.decision.verdict, prepared.decision.reason
             if not approved_before or verdict is Verdict.DENY:
                 self._journal.post(self._decided(prepared))
@@ -134,6 +183,9 @@ class Gatekeeper:
                 return prepared
             if not self._core.person:
                 self._skip(call)
+                return None
+            if unfit := self._core.turn.toolbox.unfit(prepared):
+                self._journal.post(finished_call(call, unfit))
                 return None
             asked = self._about(prepared)
             rule = self._rule() if prepared.decision.lifts else None
@@ -210,8 +262,10 @@ class Gatekeeper:
     ) -> str:
         """Why a yes to what was asked is none to what would happen now; empty if it holds."""
         if tightens(axes, self._journal.state.axes):
-            return "the dials were tightened while the question was open"
+            return "a dial was turned down while the question was open"
         now = [p for p in fresh if isinstance(p, Prepared) and p.decision.verdict is not Verdict.DENY]
+        if any(_held_tighter(before, after) for before, after in zip(asked, now, strict=False)):
+            return "a dial was turned down while the question was open"
         if [p.decision.grant for p in now] != [p.decision.grant for p in asked]:
             return "what the call may do changed while the question was open"
         if self._digest(now, axes) != question.digest:
@@ -250,6 +304,8 @@ class Gatekeeper:
     def _asking(self, prepared: Prepared, asked: AskedCall, again: str) -> QuestionAsked:
         """First what, then why; the choices are those that would work."""
         choices = answers(asked, lambda axes: self._core.turn.toolbox.decided_at(prepared, axes))
+        if self._journal.state.helper:  # a rule or a dial of its own would be more than its parent has
+            choices = APPROVAL
         about = prepared.subject or prepared.call.arguments
         text = f"Run: {_cut(about)}?" if prepared.touch.lines else f"{prepared.spec.name} {_cut(about)}?"
         detail = [
@@ -261,6 +317,22 @@ class Gatekeeper:
         ]
         shown = about.splitlines() if _cut(about) != about else []
         return self._question(text, [prepared], tuple(detail), choices, shown)
+
+    def _asking_together(self, edits: list[Prepared], asked: list[AskedCall], again: str) -> QuestionAsked:
+        by_subject = {one.subject: edit for one, edit in zip(asked, edits, strict=True)}
+        toolbox = self._core.turn.toolbox
+        choices = answers_together(asked, lambda one, axes: toolbox.decided_at(by_subject[one.subject], axes))
+        if self._journal.state.helper:
+            choices = APPROVAL
+        paths = list(dict.fromkeys(edit.subject for edit in edits))
+        text = f"Edit {_cut(listed(paths))} ({counted(len(edits), 'change')})?"
+        detail = [
+            *_again(again),
+            *dict.fromkeys(labelled("Reason", edit.decision.reason) for edit in edits),
+            labelled("Dials", badge.full(asked[0].axes)),
+            *_lasting(choices),
+        ]
+        return self._question(text, edits, tuple(detail), choices)
 
     def _digest(self, prepared: list[Prepared], axes: Axes) -> str:
         return " ".join(self._core.turn.toolbox.digest(p, axes) for p in prepared)
@@ -288,7 +360,7 @@ class Gatekeeper:
                 *self._left_open(prepared),
                 BETWEEN,
                 *shown,
-                *(line for p in prepared for line in self._preview(p)),
+                *self._previews(prepared),
             ),
         )
 
@@ -302,6 +374,14 @@ class Gatekeeper:
         if terms.sandbox is Sandbox.PARTIAL and any(grant.write_roots for grant in grants):
             said.append(labelled("Sandbox", f"partial: {PARTIAL_LEAVES}"))
         return said
+
+    def _previews(self, prepared: list[Prepared]) -> list[str]:
+        """What the calls would change; edits of files as what all of them come to."""
+        if len(prepared) > 1 and all(p.spec.name in EDITORS and p.touch.writes for p in prepared):
+            return preview_together(
+                [(p.arguments, p.touch.writes[0]) for p in prepared], self._core.turn.toolbox.content
+            )
+        return [line for p in prepared for line in self._preview(p)]
 
     def _preview(self, prepared: Prepared) -> list[str]:
         """What an edit would change, every line of it; what a server's tool would be told."""
@@ -319,7 +399,7 @@ class Gatekeeper:
             reason=prepared.decision.reason,
             effects=prepared.decision.effects,
             grant=prepared.decision.grant,
-            axes=self._journal.state.axes,
+            axes=prepared.axes or self._journal.state.axes,
             person=self._core.person,
             sandbox=self._core.turn.toolbox.sandbox,
             rule=prepared.decision.rule,
@@ -358,7 +438,7 @@ class ShellRevoker:
                 event.before, event.after, person=self._core.person, rules=rules
             ):
                 text = f"background shell {shell.name} was ended ({brief(shell.call.arguments)}): {reason}"
-                self._journal.post(Noticed(level="warning", code=SHELL_ENDED, text=text))
+                self._journal.post(Noticed(level="warning", code=SHELL_ENDED, text=text, shell=shell.name))
                 task = asyncio.ensure_future(toolbox.end_shell(shell.name, reason))
                 self._ending.add(task)
                 task.add_done_callback(self._ending.discard)
@@ -374,11 +454,19 @@ def finished_call(call: ToolCall, result: ToolResult, seconds: float = 0.0) -> E
         changed=result.changed,
         summary=result.summary,
         images=result.images or UNSET,
+        shell=result.shell or UNSET,
+        page=result.page or UNSET,
+        skill=result.skill or UNSET,
     )
 
 
 def _asks(prepared: Prepared | ToolResult) -> TypeGuard[Prepared]:
     return isinstance(prepared, Prepared) and prepared.decision.verdict is Verdict.ASK
+
+
+def _held_tighter(before: Prepared, after: Prepared) -> bool:
+    """Whether a helper's call is held to tighter dials than it was: its parent's were turned."""
+    return bool(before.axes and after.axes and tightens(before.axes, after.axes))
 
 
 def _secrets(prepared: list[Prepared]) -> tuple[str, ...]:
@@ -395,7 +483,7 @@ def _lasting(choices: Sequence[Choice]) -> tuple[str, ...]:
     keys = {choice.key for choice in choices}
     if ALWAYS in keys:
         return (labelled("Always", "in this project, until you run `quintet rules revoke`"),)
-    return (labelled("Session", "Edit and Write in this project, nothing else"),) if EDITS in keys else ()
+    return (labelled("Session", "“accept edits” allows Edit and Write in this project only"),) if EDITS in keys else ()
 
 
 def _cut(about: str) -> str:
@@ -403,7 +491,7 @@ def _cut(about: str) -> str:
     first = about.partition("\n")[0]
     if first == about and len(about) <= ASKED_COLUMNS:
         return about
-    return f"{first[:ASKED_COLUMNS].rstrip()} … ({len(about)} characters, in full below)"
+    return f"{first[:ASKED_COLUMNS].rstrip()} … ({len(about)} characters, {BELOW})"
 
 
 def _told(prepared: Prepared) -> dict[str, Any]:

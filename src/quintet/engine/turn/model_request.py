@@ -7,12 +7,13 @@ sent.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, Literal, TypeVar
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Literal, TypeVar, cast
 
 from msgspec import structs
 
-from quintet.domain.base.errors import ModelContextOverflow, ModelError, QuintetError
+from quintet.domain.base.errors import ModelBadResponse, ModelContextOverflow, ModelError, QuintetError
 from quintet.domain.base.retry import given_up, model_wait
 from quintet.domain.journal.conversation_state import ASIDE
 from quintet.domain.journal.protocol import (
@@ -26,13 +27,16 @@ from quintet.domain.journal.protocol import (
 )
 from quintet.domain.journal.reasons import EndCause
 from quintet.domain.journal.state import SessionState
+from quintet.domain.models.reply import Reply
 from quintet.domain.permission import gate
+from quintet.domain.ports.ports import Model
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import surroundings
-from quintet.domain.turn.messages import Message, Request, Role, Usage
+from quintet.domain.turn.messages import Message, Part, Request, Role, Usage
 from quintet.domain.turn.stage_policy import (
     AGENTS_PAGE,
     PERSONA,
+    SKILLS,
     SURROUNDINGS,
     TOOLSET_STATE,
     WORKFLOW_STATE,
@@ -43,7 +47,6 @@ from quintet.engine.agents.workflow_run import place_text
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.turn.compaction import Compaction
-from quintet.engine.turn.model_reply import Reply
 from quintet.engine.turn.prompts import joined
 from quintet.engine.turn.time_limit import LimitReached, named
 
@@ -119,7 +122,7 @@ class Asker:
             self.usage, self.cost = self.usage.plus(compaction.usage), self.cost + compaction.cost
 
     def _compaction(self) -> Compaction:
-        return Compaction(self._core, self._journal, self._turn, self.as_acting)
+        return Compaction(self._core, self._journal, self._turn, self.as_acting, _hear)
 
     def as_acting(self) -> Request:
         """The request that acting would make now."""
@@ -154,7 +157,7 @@ class Asker:
         )
         # What a stage says aside is no answer, and is not shown as one while it streams.
         signal = self._journal.signal if stage not in ASIDE else _unheard
-        await reply.stream(model, self._composed(plan, model.name, values), step, signal)
+        await _hear(reply, model, self._composed(plan, model.name, values), step, signal)
         cost = core.turn.models.price(name, reply.usage, reply.cache_writes)
         self.usage = self.usage.plus(reply.usage)
         self.cost += cost
@@ -218,6 +221,7 @@ class Asker:
         written = {
             SURROUNDINGS: surroundings.told(head, state.axes, contained),
             AGENTS_PAGE: head.page if head else turn.agents_page,
+            SKILLS: head.skills if head else "",
             PERSONA: step.persona if step else "",
         }
         written[PERSONA] = written[PERSONA] or state.runs.persona
@@ -237,6 +241,8 @@ class Asker:
             thinking=reply.thinking,
             original=None if partial else reply.original,
             usage=reply.usage,
+            response_model=reply.model,
+            response_id=reply.id,
             cost=cost,
             partial=partial,
             aside=self._journal.state.conversation.stage in ASIDE,
@@ -278,6 +284,17 @@ def _purpose(state: SessionState) -> Literal["", "plan", "retry"]:
         return "plan"
     cycle = state.cycle
     return "retry" if cycle and cycle.at_work and cycle.unit.task and cycle.unit.attempt > 1 else ""
+
+
+async def _hear(reply: Reply, model: Model, request: Request, step: str, signal: Callable[[Signal], None]) -> None:
+    """Make a request, and take its reply part by part as it streams."""
+    said = cast(AsyncGenerator[Part, None], model.stream(request))
+    async with aclosing(said) as parts:  # a reply that is stopped ends at once, and its connection with it
+        async for part in parts:
+            if told := reply.take(part, step):
+                signal(told)
+    if not reply.ended:
+        raise ModelBadResponse("the reply ended before it was complete")
 
 
 def _unheard(signal: Signal) -> None:

@@ -15,11 +15,19 @@ from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.turn.corrections import PAGES, Correction
 from quintet.domain.turn.prompt_lint import suggested
-from quintet.domain.turn.stage_policy import AGENTS_PAGE, MEMORY, PERSONA, SURROUNDINGS, TOOLSET_STATE, WORKFLOW_STATE
+from quintet.domain.turn.stage_policy import (
+    AGENTS_PAGE,
+    MEMORY,
+    PERSONA,
+    SKILLS,
+    SURROUNDINGS,
+    TOOLSET_STATE,
+    WORKFLOW_STATE,
+)
 
 VARIABLES = ("project_root", "user_input", "tool_summary", "last_step_outcome")
 NO_CALLS = "- no calls"  # the tool summary of a turn that has made none
-NO_FILES = frozenset({SURROUNDINGS, AGENTS_PAGE, PERSONA, MEMORY, TOOLSET_STATE, WORKFLOW_STATE})
+NO_FILES = frozenset({SURROUNDINGS, AGENTS_PAGE, PERSONA, MEMORY, SKILLS, TOOLSET_STATE, WORKFLOW_STATE})
 _VARIABLE = regex(r"\{\{\s*(\w+)\s*\}\}")
 
 

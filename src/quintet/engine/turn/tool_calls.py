@@ -19,8 +19,10 @@ from quintet.domain.dials.transitions import Boundary
 from quintet.domain.journal.conversation_state import OUTCOME_UNKNOWN
 from quintet.domain.journal.protocol import (
     Event,
+    FilesChanged,
     MenuMoved,
     ModelConsulted,
+    Noticed,
     PhaseMoved,
     Progress,
     StepFinished,
@@ -69,6 +71,7 @@ class Calls:
         self._turn = turn
         self._steps: list[Step] = []
         self.ran: list[RanCall] = []
+        self.changed: dict[str, None] = {}  # files
         self.usage = Usage()  # of the models that calls asked
         self.cost = 0.0
         self._ending: ToolResult | None = None  # of the call that ended the turn
@@ -78,15 +81,13 @@ class Calls:
     async def carry_out(self, calls: list[ToolCall]) -> None:
         """Run the calls of one step, as far as they may run."""
         admitted = await self._gatekeeper.admit_step(calls)
-        while admitted:
+        while admitted := await self._gatekeeper.admit_edits(admitted):
             # In SWE phases each call spends from a budget, so each has to be over before the next is judged.
             # A hook takes its time, and what was admitted before it must not wait for it.
             hooked = bool(self._hooks.at(HookPlace.PRE_TOOL_USE))
             alone = len(admitted) == 1 or self._journal.state.work.swe is not None or hooked
-            together = 1 if alone else self._readers(admitted)
-            batch, admitted = (
-                (admitted[:together], admitted[together:]) if together > 1 else (admitted[:1], admitted[1:])
-            )
+            together = 1 if alone else max(self._readers(admitted), 1)
+            batch, admitted = admitted[:together], admitted[together:]
             await self._run(batch)
             if self._ending:
                 return
@@ -96,8 +97,10 @@ class Calls:
         count = 0
         for call in calls:
             prepared = self._gatekeeper.prepare(call)
-            reads = isinstance(prepared, Prepared) and set(prepared.decision.effects) <= READING
-            if not (reads and prepared.decision.effects and prepared.decision.verdict is Verdict.ALLOW):  # type: ignore[union-attr]
+            if not isinstance(prepared, Prepared) or prepared.decision.verdict is not Verdict.ALLOW:
+                break
+            effects = set(prepared.decision.effects)
+            if not effects or effects - READING:
                 break
             count += 1
         return count
@@ -138,30 +141,40 @@ class Calls:
 
     async def _carried(self, prepared: list[Prepared], *, own: bool, rights: Surface | UnsetType = UNSET) -> bool:
         self._check_cost(prepared)
+        if refused := await self._not_free(prepared):
+            for one in prepared:
+                self._journal.post(finished_call(one.call, ToolResult(refused, CallStatus.ERROR)))
+            return False
         try:
             watched, kept = await self._keeper.before(self._turn, prepared)
         except ToolFailed as error:  # what a call deletes was to be kept, and no longer could be
             for one in prepared:
                 self._journal.post(finished_call(one.call, ToolResult(error.message, CallStatus.ERROR)))
             return False
-        await self._journal.append(
-            *kept,
-            *(
-                ToolStarted(
-                    call=p.call.id, turn=self._turn, tool=p.call.name, arguments=p.call.arguments, rights=rights
-                )
-                for p in prepared
-            ),
-        )
+        self.active = True  # before it is on record: who reads there that it runs must find no dial that turns at once
+        try:
+            await self._journal.append(
+                *kept,
+                *(
+                    ToolStarted(
+                        call=p.call.id, turn=self._turn, tool=p.call.name, arguments=p.call.arguments, rights=rights
+                    )
+                    for p in prepared
+                ),
+            )
+        except BaseException:
+            self.active = False
+            raise
         began = self._core.clock.monotonic()
-        self.active = True
         try:
             self.tasks = [self._started(one) for one in prepared]
             results = await self._waited()
         except asyncio.CancelledError:
-            lost = ToolResult(OUTCOME_UNKNOWN, CallStatus.INTERRUPTED)
+            lost = [
+                ToolResult(one.spec.course.cut_short or OUTCOME_UNKNOWN, CallStatus.INTERRUPTED) for one in prepared
+            ]
             self._journal.post(*self._core.turn.toolbox.put_right())
-            self._journal.post(*(finished_call(one.call, lost) for one in prepared))
+            self._journal.post(*(finished_call(one.call, result) for one, result in zip(prepared, lost, strict=True)))
             self._journal.post(*await self._keeper.after(watched))
             raise
         finally:
@@ -184,14 +197,28 @@ class Calls:
             raise LimitReached(f"{EndCause.LOOP}: {circle}")
         return True
 
+    async def _not_free(self, prepared: list[Prepared]) -> str:
+        """Why another task is in the way of what these calls write; empty if nothing is."""
+        integration = self._core.cycle.integration
+        widen = integration.widen if integration else self._core.turn.widen
+        written = [path for one in prepared for path in one.touch.writes]
+        if not (widen and written):
+            return ""
+        widened = await widen(written)
+        if widened.waited:
+            self._journal.post(Noticed(level="info", code="WAITED_FOR_CLAIM", text=f"waited for {widened.waited}"))
+        return widened.refused
+
     def _started(self, prepared: Prepared) -> asyncio.Task[ToolResult]:
         running = self._core.turn.toolbox.run(
             prepared,
             self._journal.state.call_context,
             person=self._core.person,
-            progress=lambda text: self._journal.signal(Progress(call=prepared.call.id, text=text)),
+            progress=lambda text: self._journal.signal(
+                Progress(call=prepared.call.id, text=text, steps=prepared.spec.course.steps)
+            ),
         )
-        return asyncio.create_task(self._paused(prepared, running) if prepared.spec.pauses else running)
+        return asyncio.create_task(self._paused(prepared, running) if prepared.spec.course.pauses else running)
 
     async def _paused(self, prepared: Prepared, running: Coroutine[Any, Any, ToolResult]) -> ToolResult:
         """A call that may ask the person something on its way; what it asked of models until then is on record."""
@@ -226,6 +253,8 @@ class Calls:
         brought = _brought_about(call, result, self._journal.state)
         asked = [self._consulted(call, one, seconds) for one in result.consulted]
         self._journal.post(*changed, finished_call(call, result, seconds), *asked, *brought)
+        written = [path for event in changed if isinstance(event, FilesChanged) for path in event.paths]
+        self.changed |= dict.fromkeys((*result.changed, *written))
         about = subject_of(prepared.arguments, prepared.touch.lines)
         background = prepared.arguments.get("run_in_background") is True
         idle = call.name in WHOLE_FILE_TOOLS and not result.changed
@@ -236,7 +265,9 @@ class Calls:
             self._steps.append((call.name, call.arguments, result.content))
 
     def _consulted(self, call: ToolCall, consulted: Consulted, seconds: float) -> ModelConsulted:
-        state, cost = self._journal.state, self._core.turn.models.price(consulted.model, consulted.usage)
+        state, cost = self._journal.state, consulted.cost
+        if cost is None:
+            cost = self._core.turn.models.price(consulted.model, consulted.usage)
         self.usage, self.cost = self.usage.plus(consulted.usage), self.cost + cost
         return ModelConsulted(
             call=call.id,
@@ -250,6 +281,7 @@ class Calls:
             usage=consulted.usage,
             cost=cost,
             seconds=seconds,
+            helper=consulted.helper or UNSET,
         )
 
     def _check_cost(self, prepared: list[Prepared]) -> None:

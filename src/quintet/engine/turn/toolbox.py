@@ -7,7 +7,7 @@ result the model can act on. What a call needs of the outside, `ToolAccess` gets
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, structs
@@ -17,9 +17,10 @@ from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.redaction import Redaction, Redactor
 from quintet.domain.base.wording import nearest
 from quintet.domain.dials.axes import Axes, RunControl, Surface, tightens
+from quintet.domain.helpers.bounds import Bounds, held, held_rules
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.permission import gate
-from quintet.domain.permission.effects import NO_LINES, Effect, Grant, JudgedLines, exceeds
+from quintet.domain.permission.effects import NETWORKED, NO_LINES, Effect, Grant, JudgedLines, exceeds
 from quintet.domain.permission.gate import Decision, Sandbox, Terms, Verdict
 from quintet.domain.permission.known_addresses import with_known
 from quintet.domain.permission.protection_notices import PUT_RIGHT
@@ -40,6 +41,7 @@ from quintet.engine.turn.paused_calls import PausedCalls
 _MORE_THAN_TEXT = regex(r"[\x00-\x09\x0b-\x1f\x7f]|![^\s=(]|(?m:^)\^|\\\Z")
 
 
+NO_NETWORK = "this helper has no network (helpers.network, or its parent has none)"
 LATER = "it continues in the background, so /rewind could not restore what it deletes later"
 
 
@@ -55,6 +57,7 @@ class Prepared(Struct, frozen=True):
     lines: JudgedLines = NO_LINES
     own_line: bool = False  # a line that the user typed: it runs with their rights
     terms: Terms = Terms("")  # what was decided on
+    axes: Axes | None = None  # that it was decided at, of a helper's call: as its parent leaves them
 
     @property
     def subject(self) -> str:
@@ -79,15 +82,25 @@ class ToolAccess:
         rule_book: RuleBook | None = None,
         redactor: Redactor | None = None,
         log_crash: Callable[[BaseException], None] = lambda error: None,
+        put_right: Callable[[], Sequence[str]] = tuple,
+        bounds: Callable[[], Bounds | None] = lambda: None,
     ) -> None:
+        """`put_right` gives what the sandbox had to put right since it was last asked, `bounds` what a helper may do at
+        most by what its parent may do now."""
         self._bench = bench
         self._redactor = redactor or Redaction()
         self._rule_book = rule_book
         self._log_crash = log_crash
+        self._put_right = put_right
+        self._bounds = bounds
         self._paused = PausedCalls()
 
     def rules(self) -> tuple[Rule, ...]:
         return self._rule_book.rules() if self._rule_book else ()
+
+    def bounds(self) -> Bounds | None:
+        """What a helper may do at most; None in a session of the user's."""
+        return self._bounds()
 
     def digest(self, path: str) -> str:
         """Names a file's content; empty where there is none to be read."""
@@ -141,11 +154,11 @@ class ToolAccess:
 
     def put_right(self) -> tuple[str, ...]:
         """What was done to the project's files after commands, since this was last asked."""
-        return tuple(self._redactor.text(text) for text in self._bench.put_right())
+        return tuple(self._redactor.text(text) for text in self._put_right())
 
     async def run(self, spec: ToolSpec, arguments: dict[str, Any], of_call: dict[str, Any]) -> ToolResult:
         """Carry a call out; `of_call` are the fields of the workbench that are this call's own."""
-        if not spec.pauses:
+        if not spec.course.pauses:
             return self._cleaned(await self._ran(spec, arguments, of_call))
         call: ToolCall = of_call["call"]
         return self._cleaned(
@@ -164,22 +177,38 @@ class ToolAccess:
         self._redactor.fresh()
         return self._redactor.clean(result)
 
+    def unfit(self, spec: ToolSpec, arguments: dict[str, Any]) -> ToolResult | None:
+        """What a call would fail with, as the files are now; None if nothing is known against it."""
+        if spec.fits is None:
+            return None
+        try:
+            spec.fits(self._bench, **arguments)
+        except (QuintetError, OSError) as error:
+            return self._cleaned(_as_text(self._failed(error)))
+        return None
+
+    def _failed(self, error: QuintetError | OSError) -> ToolResult:
+        if isinstance(error, QuintetError):
+            return refused(str(error))
+        where = f"{error.filename}: " if error.filename else ""
+        missing = isinstance(error, FileNotFoundError) and isinstance(error.filename, str)
+        near = near_files(error.filename, self._bench.files) if missing else ""
+        return refused(f"{where}{error.strerror or error}{near}")
+
     async def _ran(self, spec: ToolSpec, arguments: dict[str, Any], of_call: dict[str, Any]) -> ToolResult:
         try:
-            result = await spec.run(structs.replace(self._bench, **of_call), **arguments)
-            # File names and contents may hold bytes that are no text; what is journalled and sent has to be.
-            return structs.replace(result, content=bounded(result.content).encode("utf-8", "replace").decode())
-        except QuintetError as error:
-            return refused(str(error))
-        except OSError as error:
-            where = f"{error.filename}: " if error.filename else ""
-            missing = isinstance(error, FileNotFoundError) and isinstance(error.filename, str)
-            near = near_files(error.filename, self._bench.files) if missing else ""
-            return refused(f"{where}{error.strerror or error}{near}")
+            return _as_text(await spec.run(structs.replace(self._bench, **of_call), **arguments))
+        except (QuintetError, OSError) as error:
+            return self._failed(error)
         except Exception as error:  # a fault of ours: the call is lost, the run is not
             self._log_crash(error)
             said = f"{spec.name} failed: {type(error).__name__}: {error}"
             return refused(f"{said}. Internal error in the tool; see the log. Try another way.")
+
+
+def _as_text(result: ToolResult) -> ToolResult:
+    """File names and contents may hold bytes that are no text; what is journalled and sent has to be."""
+    return structs.replace(result, content=bounded(result.content).encode("utf-8", "replace").decode())
 
 
 class Toolbox:
@@ -255,6 +284,9 @@ class Toolbox:
         self, call: ToolCall, context: CallContext, *, person: bool, unkept: str | None = None
     ) -> Prepared | ToolResult:
         """`unkept`: why what the call deletes could not be kept, empty if it was; None if nobody has tried."""
+        bounds = self.outside.bounds()
+        if bounds:
+            context = held(context, bounds)
         spec = self.specs.get(call.name)
         if spec is None:
             close = nearest(call.name, self.specs)
@@ -268,19 +300,25 @@ class Toolbox:
             arguments = spec.bind(call.arguments)
             touch = with_criteria(spec.touch(arguments), context.todos)
             touch = _with_known(touch, context) if touch.outward else touch
-            touch, lines, held = self._typed(touch) if touch.shell else (*self._judged(touch), None)
+            touch, lines, typed = self._typed(touch) if touch.shell else (*self._judged(touch), None)
             touch = self._followed(touch) if not touch.lines else touch
             touch = self.outside.served(spec, touch) if touch.server is not None else touch
             touch = self.outside.carried(touch) if touch.moves else touch
             rules = self.outside.rules()
         except QuintetError as error:
             return refused(str(error))
-        terms = structs.replace(self.terms, person=person, rules=(*context.rules, *rules), read_only=context.read_only)
+        rules = (*context.rules, *rules)
+        rules = held_rules(bounds, rules) if bounds else rules
+        terms = structs.replace(
+            self.terms, person=person, rules=rules, read_only=context.read_only, skills=context.skills
+        )
+        if bounds and not bounds.network and touch.effects & NETWORKED:
+            return refused(NO_NETWORK)
         if unkept is not None:
             lines = structs.replace(lines, kept=not unkept, unkept=unkept)
         if lines.deletes and arguments.get("run_in_background") is True:
             lines = structs.replace(lines, kept=False, unkept=LATER)
-        if held and Effect.OUTSIDE in held.effects:  # no sandbox contains what is typed there
+        if typed and Effect.OUTSIDE in typed.effects:  # no sandbox contains what is typed there
             terms = structs.replace(terms, sandbox=Sandbox.NONE)
         decision = gate.decide(spec, touch, context.axes, terms, subject_of(arguments, touch.lines), lines)
         if touch.shell and context.read_only and self.outside.shell(touch.shell).grant.write_roots:
@@ -290,7 +328,9 @@ class Toolbox:
                 f"shell {touch.shell} was started for {', '.join(started.effects)} and cannot do more; start "
                 "another one with bash and run_in_background"
             )
-        return Prepared(call, spec, arguments, touch, decision, held, lines, terms=terms)
+        return Prepared(
+            call, spec, arguments, touch, decision, typed, lines, terms=terms, axes=context.axes if bounds else None
+        )
 
     def decided_at(self, prepared: Prepared, axes: Axes) -> Decision:
         """What would be decided on the same call at other axes, if what it deletes can be kept."""
@@ -370,7 +410,7 @@ class Toolbox:
     def revoked_shells(
         self, before: Axes, after: Axes, *, person: bool, rules: tuple[Rule, ...] = ()
     ) -> list[tuple[ShellState, str]]:
-        """The running shells that a turned dial takes the ground from, each with the reason."""
+        """The running shells that may not continue after a dial was changed, each with the reason."""
         found = []
         for shell in self.outside.shells():
             home = self.home(shell.call.name)
@@ -401,6 +441,10 @@ class Toolbox:
 
     def content(self, path: str) -> str:
         return self.outside.content(path)
+
+    def unfit(self, prepared: Prepared) -> ToolResult | None:
+        """The result of a call that cannot be done as the files are now; None if it may well be."""
+        return self.outside.unfit(prepared.spec, prepared.arguments)
 
     def put_right(self) -> list[Noticed]:
         """The notices about what was done to the project's files after commands."""

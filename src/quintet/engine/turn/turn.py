@@ -19,17 +19,21 @@ from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import RunControl, Surface
 from quintet.domain.journal.describe import compacted, nothing_to_compact
 from quintet.domain.journal.protocol import Corrected, DeliveryChecked, ErrorInfo, TurnFinished
+from quintet.domain.models.reply import Reply
 from quintet.domain.settings.hooks import HookPlace
+from quintet.domain.skills.use import not_shown
 from quintet.domain.tasks.health import Finding, named
 from quintet.domain.tasks.page import pages_in, read_pages
 from quintet.domain.turn import delivery, swe_phases
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn.corrections import OF_REASONING, Correction, wrong
-from quintet.domain.turn.delivery import DeliveryState, Ruling
+from quintet.domain.turn.delivery import DeliveryState, RanCall, Ruling
 from quintet.domain.turn.messages import EndStatus, Finish, ToolCall, Usage
 from quintet.domain.turn.reasoning import without
 from quintet.domain.turn.skipped import SkippedCall, held_up
 from quintet.domain.turn.stage_policy import Stage
+from quintet.domain.turn.todos import SHOWN
+from quintet.domain.turn.tool_menu import COMPLETE_TOOL, MESSAGE_TOOL
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.agents.workflow_run import WorkflowRun
 from quintet.engine.checkpoints.keeper import CheckpointKeeper
@@ -38,13 +42,14 @@ from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn.gatekeeper import Blocked
-from quintet.engine.turn.model_reply import Reply
+from quintet.engine.turn.known import recall
 from quintet.engine.turn.model_request import Asker, error_info
 from quintet.engine.turn.prompts import NO_CALLS
 from quintet.engine.turn.reports import make_report, review
 from quintet.engine.turn.tool_calls import Calls, phase_moved
 
 REFUSED = "not completed; see the answer"
+FAILED = "it was tried and failed; see the answer"
 IDLE_ROUNDS = 2  # rounds in which the work is sent back and no call is made, before the turn is given up
 NO_PROGRESS = f"loop_detected: the work was sent back {IDLE_ROUNDS} times, and the model made no call"
 DONE_STEPS_SHOWN = 12  # of what a turn did, in what the model is told of it
@@ -69,7 +74,7 @@ class Turn:
         self._go = go  # clear while the run is paused
         self._turn = turn
         self._text = text
-        self._still_wrong = still_wrong  # what is left of the findings that the turn is to mend
+        self._still_wrong = still_wrong  # what is left of the findings that the turn is to fix
         self._workflow: WorkflowRun | None = None  # the one that its run follows
         self._asker = Asker(core, journal, turn)
         self._calls = Calls(core, journal, questions, keeper, turn)
@@ -79,11 +84,26 @@ class Turn:
         self._rounds: list[int] = []  # how many calls had run when the work was sent back
         self._health = ""  # what the doctor found when it looked last
         self._beside = (Usage(), 0.0)  # what AI CLIs spent
-        self.refused = False  # by the model: its answer says why
+        self._waits = False  # for what the user answers to its question
+        self.refused = False  # by the model, or tried in vain: its answer says why
 
     @property
     def id(self) -> str:
         return self._turn
+
+    @property
+    def ran(self) -> tuple[RanCall, ...]:
+        return tuple(self._calls.ran)
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The files that its calls changed."""
+        return tuple(self._calls.changed)
+
+    @property
+    def waits(self) -> bool:
+        """Whether it ended with a question to the user."""
+        return self._waits
 
     @property
     def tool_active(self) -> bool:
@@ -103,10 +123,13 @@ class Turn:
             if self._asker.staged or not self._workflow.choose(self._text):
                 self._workflow.arrive()
         try:
+            await recall(self._core, self._journal, self._turn, self._text)
             await self._warm_up()
             while True:
                 ending = await self._answer()
-                if ending.status == EndStatus.DONE and (self._still_wrong or self._is_checked()):
+                if self._waits:
+                    return ending  # nothing is delivered yet, and there is nothing to review
+                if ending.status == EndStatus.DONE and not self.refused and (self._still_wrong or self._is_checked()):
                     checked = await (self._check_health() if self._still_wrong else self._check_delivery(ending))
                     if checked is None:
                         continue
@@ -196,7 +219,7 @@ class Turn:
             if self._flawed_plan(ending):
                 continue
             schema = self._core.turn.answer_schema
-            if schema is None or ending.status != EndStatus.DONE:
+            if schema is None or ending.status != EndStatus.DONE or self.refused:
                 return ending
             wrong_with_it = json_schema.flaw(ending.answer, schema)
             if not wrong_with_it:
@@ -219,7 +242,7 @@ class Turn:
 
     def _pushed(self, ending: TurnFinished) -> bool:
         """Whether the run goes on to another step that the model cannot say is next: the offline rules."""
-        if self._workflow is None or self._asker.staged or ending.status != EndStatus.DONE:
+        if self._workflow is None or self._asker.staged or ending.status != EndStatus.DONE or self.refused:
             return False
         return self._workflow.push(ending.answer)
 
@@ -236,12 +259,13 @@ class Turn:
                 if self._workflow:
                     self._workflow.arrive()
                 if ending := self._calls.take_ending():
-                    if self._workflow and ending.ends == EndStatus.DONE and self._calls.ran[-1].tool == "complete":
+                    if self._workflow and ending.ends == EndStatus.DONE and self._calls.ran[-1].tool == COMPLETE_TOOL:
                         self._workflow.complete(ending.answer)
                     if ending.ends != EndStatus.DONE and self.skipped:
                         return self._held_up(self.finished(EndStatus.BLOCKED, ending.answer))
                     if ending.ends != EndStatus.DONE:
                         return self._refused(EndStatus(ending.ends), ending.answer)
+                    self._waits = self._calls.ran[-1].tool == MESSAGE_TOOL
                     return self.finished(EndStatus.DONE, ending.answer)
                 if self._calls.failed_again and self._asker.staged:
                     self._correct(Correction.REPEATED_FAILURE)
@@ -277,6 +301,10 @@ class Turn:
         answer = without(reply.text)
         if reply.finish is Finish.REFUSED:
             return self._refused(EndStatus.BLOCKED, answer)
+        if reply.finish is Finish.FAILED:
+            self.refused = True
+            self._report(DeliveryState.NEEDS_WORK, FAILED)
+            return structs.replace(self.finished(EndStatus.DONE, answer), delivery=DeliveryState.NEEDS_WORK)
         if reply.finish is Finish.LENGTH:
             return self.finished(EndStatus.LIMIT, answer, "the reply reached the model's length limit")
         if not answer:
@@ -285,9 +313,8 @@ class Turn:
 
     async def _ask(self, stage: Stage) -> Reply:
         reply = await self._asker.ask(stage, self._values())
-        if (
-            reply.calls and stage in policy.TOOLLESS
-        ):  # refused one by one: a call without a result breaks the next request
+        if reply.calls and stage in policy.TOOLLESS:
+            # Refused one by one: a call without a result breaks the next request.
             await self._calls.carry_out(reply.calls)
         return reply
 
@@ -333,7 +360,9 @@ class Turn:
         None if the work was sent back for want of evidence; empty where there is nothing to deliver.
         """
         state = self._journal.state
-        judged = delivery.judge(state.axes, self._text, self._calls.ran, ending.answer, self.skipped)
+        shown = (todo.content for todo in state.work.todos.values() if todo.status in SHOWN)
+        unshown = not_shown(state.skills, shown) if state.skills else ""
+        judged = delivery.judge(state.axes, self._text, self._calls.ran, ending.answer, self.skipped, unshown)
         if judged.ruling is Ruling.NOT_CHECKED:
             return DeliveryState.UNCHECKED
         if judged.ruling is not Ruling.ASK:

@@ -17,7 +17,10 @@ from quintet.domain.input.image_paths import image_paths
 from quintet.domain.journal.protocol import ErrorInfo, Event, Noticed, TurnFinished, TurnStarted
 from quintet.domain.journal.reasons import EndCause
 from quintet.domain.journal.state import SessionState
+from quintet.domain.memory.shown import RunShown
+from quintet.domain.skills.use import SkillUse
 from quintet.domain.tasks.health import Finding
+from quintet.domain.turn.delivery import DeliveryState
 from quintet.domain.turn.messages import EndStatus, KeptImage, Role
 from quintet.domain.turn.reports import Order
 from quintet.domain.turn.surroundings import Surroundings
@@ -28,6 +31,7 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn.gatekeeper import Blocked
+from quintet.engine.turn.known import learn
 from quintet.engine.turn.model_request import error_info
 from quintet.engine.turn.time_limit import LimitReached, time_limit
 from quintet.engine.turn.turn import Turn
@@ -52,8 +56,10 @@ class TurnWork(Struct, frozen=True):
     alone: bool = True  # a unit by itself; a turn of a cycle leaves its run and the dials to the cycle
     in_any_mode: bool = False  # what is ordered is done in every work mode
     quoted: str = ""  # somebody else's words that come with the text
+    skill: SkillUse | None = None  # that the user began it by
     typed: bool = False  # it is a shell line that the person typed at this process's terminal
-    still_wrong: Callable[[], Awaitable[list[Finding]]] | None = None  # what is left to mend; done when nothing is
+    said: str = ""  # the user's own words that began it: the input, or the line of a command
+    still_wrong: Callable[[], Awaitable[list[Finding]]] | None = None  # what is left to fix; done when nothing is
 
 
 class StepResult(Struct, Generic[T], frozen=True):
@@ -68,7 +74,7 @@ class TurnResult(Struct, Generic[T], frozen=True):
     """How a turn ended, and the value of the step that was carried out in it."""
 
     finished: TurnFinished
-    refused: bool = False  # by the model, whose answer says why
+    refused: bool = False  # by the model, or tried in vain: its answer says why
     value: T | None = None
 
 
@@ -83,6 +89,7 @@ class Turns:
         self._go = go
         self.current: Turn | None = None
         self.ending = EndStatus.INTERRUPTED  # how a cancelled turn ends
+        self._asked = ""  # by the newest turn, of the user
         self.ended = False  # the last one: its end goes on record, and nothing comes after
 
     @property
@@ -139,6 +146,7 @@ class Turns:
             surroundings=self._looked_around(),
             images=self._named_images(work),
             quoted=work.quoted or UNSET,
+            skill=work.skill or UNSET,
         )
         started = journal.append(*work.opening, begun)
         value: T | None = None
@@ -172,9 +180,30 @@ class Turns:
             ending = structs.replace(ending, cycle=work.run)
         moved = runs.end(core, self._state, ending) if work.alone else []
         landed = dials.reach(self._state, Boundary.UNIT_END) if work.alone else []
+        learnt: list[Noticed] = []
+        with contextlib.suppress(asyncio.CancelledError):
+            learnt = await self._learnt(work, turn, ending)
         self.ended = True
-        await journal.append(*moved, ending, *landed)
+        await journal.append(*moved, *learnt, ending, *landed)
         return TurnResult(ending, turn.refused, value)
+
+    async def _learnt(self, work: TurnWork, turn: Turn, ending: TurnFinished) -> list[Noticed]:
+        """What is kept of a turn of the user's; a cycle says what it has to say of its own."""
+        asked, self._asked = self._asked, ending.answer if turn.waits else ""
+        if not (work.alone and work.said) or work.own or self._state.helper or ending.status is not EndStatus.DONE:
+            return []
+        shown = RunShown(
+            session=self._state.session,
+            turn=turn.id,
+            text=work.said,
+            asked=asked,
+            status=ending.status,
+            delivery=DeliveryState(ending.delivery),
+            calls=turn.ran,
+            skipped=len(turn.skipped),
+            files=turn.changed,
+        )
+        return await learn(self._core, shown)
 
     def _looked_around(self) -> Surroundings | UnsetType:
         """The surroundings, where they are other than the model was last told."""

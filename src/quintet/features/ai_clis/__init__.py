@@ -4,16 +4,21 @@ Each has a dialect: how it is started, what it needs of the machine, and what th
 starts them all behind the sandbox, bounds what they print, owns their deadlines, and ends the whole process tree.
 """
 
-from quintet.features.feature import Feature, FeatureCheck
+from quintet.features.feature import CliCommand, Feature, FeatureCheck
 
 FEATURE = Feature(
     name="ai_clis",
     about="other AI CLIs that plan, do and verify tasks",
     package=__name__,
     named={"executors": "settings:ExecutorSettings"},
-    commands={"executors": "cli:EXECUTORS"},
-    usage=("quintet executors           AI CLIs that can do the work, and what is missing",),
-    checks=(FeatureCheck("installed:configured_are_here"),),
+    commands=(
+        CliCommand(
+            "executors",
+            "cli:EXECUTORS",
+            "quintet executors           AI CLIs that can do the work, and what is missing",
+        ),
+    ),
+    checks=(FeatureCheck("installed:configured_are_here", kinds="installed:FINDING_KINDS"),),
     offers={f"cycle.{role}": "installed:names_here" for role in ("planner", "executor", "verifier")},
     executors="wiring:open_executors",
 )

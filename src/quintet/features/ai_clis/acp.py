@@ -4,8 +4,10 @@ initialize, session/new, the model and the mode if it lets us choose, session/pr
 session/update. When it asks for permission the grant answers: behind bubblewrap yes, for the walls hold it; else yes to
 what the grant's effects cover. Files and terminals are not offered to it: it has its own.
 
-Its end is not taken at its word where the rest of its stream says otherwise: an answer that is an error message, and
-work of which every call failed, are failures.
+Its end is not taken at its word where the rest of its stream says otherwise: an answer that is an error message, work
+of which every call failed, and a thread that the agent itself calls broken, are failures. The protocol has no word for
+a request that is tried again: what agents say of it in extensions of their own (`_meta`, `_claude/sdkMessage`) and on
+stderr is listened to, so that a key that is refused is not taken for a slow model.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from quintet.domain.tasks.executors import (
     ExecutorFailure,
     ExecutorMessage,
     ExecutorPart,
+    Printed,
     Spent,
 )
 from quintet.domain.tasks.roles import ExecutorRole
@@ -44,15 +47,17 @@ from quintet.features.ai_clis.dialect import (
     summary_of,
     words_of,
 )
-from quintet.features.ai_clis.errors import judge
+from quintet.features.ai_clis.errors import by_status, judge
 
 VERSION = 1
 AUTH_REQUIRED = -32000
 METHOD_NOT_FOUND = -32601
 INITIALIZE, NEW, PROMPT, MODE, MODEL = 1, 2, 3, 4, 5  # the numbers of our requests
-FREE_MODES = ("bypassPermissions", "full-access", "danger-full-access", "yolo")  # as agents name them
+FREE_MODES = ("bypassPermissions", "full-access", "agent-full-access", "danger-full-access", "yolo")  # their names
+RETRIES = [{"type": "system", "subtype": "api_retry"}]  # of Claude's own messages, those that are wanted beside ACP's
 READING_MODES = ("read-only", "plan")
 MOST_NAMED = 10
+LEAST_PIECE = 20  # characters: what streams word by word comes in shorter ones
 MOST_ERROR = 2_000  # characters of an answer that is nothing but an error
 _ERROR = re.compile(
     r"\W*(?:api |request |server |internal )?(?:error\b|failed\b|ran into this error|failed to authenticate)",
@@ -100,6 +105,8 @@ class AcpAgent(Dialect):
         self._cost = 0.0
         self._done_calls = self._failed_calls = 0
         self._last_failure = ""
+        self._broken = False  # it says so itself of its thread
+        self._last_chunk = ""
 
     @property
     def waits_for_model(self) -> bool:
@@ -138,6 +145,8 @@ class AcpAgent(Dialect):
             if isinstance(call, dict) and str(call.get("toolCallId")) in self._calls:
                 yield from self._call({**call, "status": None}, asked=True)
             self._replies.append({"id": event.get("id"), "result": {"outcome": self._permission(params)}})
+        elif event.get("method") == "_claude/sdkMessage":
+            yield from self._retried(params.get("message"))
         elif "method" in event and "id" in event:
             error = {"code": METHOD_NOT_FOUND, "message": f"{event['method']}: not supported"}
             self._replies.append({"id": event["id"], "error": error})
@@ -155,7 +164,8 @@ class AcpAgent(Dialect):
                 spoken = f"it uses version {result.get('protocolVersion')} of the protocol, and Quintet uses {VERSION}"
                 self.outcome = RunOutcome(False, problem=spoken, failure=ExecutorFailure.GARBAGE)
                 return
-            where = {"cwd": self.start.root, "mcpServers": []}
+            extra = {"claudeCode": {"emitRawSDKMessages": RETRIES}}
+            where = {"cwd": self.start.root, "mcpServers": [], "_meta": extra}
             self._replies.append({"id": NEW, "method": "session/new", "params": where})
         elif id == NEW:
             self._session = str(result.get("sessionId", ""))
@@ -181,9 +191,14 @@ class AcpAgent(Dialect):
 
     def _ended(self) -> RunOutcome:
         """How it went, of an agent that says no more than that its turn is over."""
-        brief = self.answer if len(self.answer) <= MOST_ERROR and _ERROR.match(self.answer) else ""
-        if brief and not self._done_calls and judge(brief, datetime.now().astimezone()):
-            return RunOutcome(False, self.answer, one_line(brief))
+        now = datetime.now().astimezone()
+        # What it said before may be about its attempts: its last words, said in one piece, count by themselves.
+        ends = (self.answer, self._last_chunk if len(self._last_chunk) >= LEAST_PIECE else "")
+        brief = next((text for text in ends if len(text) <= MOST_ERROR and _ERROR.match(text)), "")
+        if self._broken or (brief and not self._done_calls and judge(brief, now)):
+            said = one_line(self._last_chunk or brief if self._broken else brief) or self.last_problem
+            unclear = None if judge(said, now) else ExecutorFailure.UNREACHABLE
+            return RunOutcome(False, self.answer, said or "it reported an internal error", failure=unclear)
         works = self.start.assignment.role is ExecutorRole.EXECUTE
         if works and self._failed_calls and not self._done_calls:
             problem = f"every call it made failed; last: {self._last_failure or 'it does not say why'}"
@@ -226,8 +241,11 @@ class AcpAgent(Dialect):
     def _update(self, update: dict[str, Any]) -> Iterator[ExecutorPart]:
         kind = update.get("sessionUpdate")
         if kind == "agent_message_chunk":
-            self._saying += words_of(update.get("content")) if len(self._saying) < 1_000_000 else ""
+            self._last_chunk = words_of(update.get("content"))
+            self._saying += self._last_chunk if len(self._saying) < 1_000_000 else ""
             return
+        if kind == "session_info_update":
+            yield from self._told(update.get("_meta"))
         if kind == "agent_thought_chunk":
             self._thinking += words_of(update.get("content")) if len(self._thinking) < 1_000_000 else ""
             return
@@ -236,6 +254,27 @@ class AcpAgent(Dialect):
         if kind in ("tool_call", "tool_call_update"):
             yield from self._said()
             yield from self._call(update)
+
+    def _told(self, meta: Any) -> Iterator[ExecutorPart]:
+        """What codex-acp says of its thread: an error that it tries again after, and that it gave up."""
+        said = _dict(_dict(meta).get("codex"))
+        if status := _dict(said.get("threadStatus")).get("type"):
+            self._broken = status == "systemError"
+        if error := _dict(said.get("error")):
+            words = (error.get("message"), error.get("additionalDetails"))
+            self.last_problem = one_line(": ".join(str(word) for word in words if word))
+            yield Printed(self.last_problem)
+
+    def _retried(self, message: Any) -> Iterator[ExecutorPart]:
+        """What Claude says of a request that it makes again. A key that is refused is refused again."""
+        said = _dict(message)
+        if said.get("subtype") != "api_retry":
+            return
+        status = number(said.get("error_status"))
+        self.last_problem = f"{said.get('error')} (status {status})"
+        yield Printed(f"{self.last_problem}, attempt {number(said.get('attempt'))}")
+        if by_status(status) is ExecutorFailure.LOGIN:
+            self.outcome = RunOutcome(False, self.answer, self.last_problem, status=status, hopeless=True)
 
     def _spent(self, cost: Any) -> Iterator[ExecutorPart]:
         """It says what its session has cost so far."""
@@ -270,7 +309,8 @@ class AcpAgent(Dialect):
             call.over = True
             content = [block for block in update.get("content") or () if isinstance(block, dict)]
             texts = [words_of(block.get("content")) for block in content if block.get("type") == "content"]
-            output = clipped("\n".join(texts) or words_of(update.get("rawOutput")), MOST_OUTPUT)
+            terminal = _dict(_dict(update.get("_meta")).get("terminal_output_delta")).get("data")
+            output = clipped("\n".join(texts) or words_of(update.get("rawOutput")) or str(terminal or ""), MOST_OUTPUT)
             self._done_calls += status == "completed"
             self._failed_calls += status == "failed"
             self._last_failure = one_line(output) if status == "failed" else self._last_failure
@@ -329,6 +369,10 @@ class AcpOption(Struct, frozen=True):
             return [{"id": number, "method": "session/set_config_option", "params": params}]
         params = {"sessionId": session, f"{self.field}Id": value}
         return [{"id": number, "method": f"session/set_{self.field}", "params": params}]
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ class Claude(Dialect):
     }
 
     held: ClassVar[dict[str, str]] = {
-        "settings.json": "hooks, helpers for keys, the status line, permissions and variables: all name programs",
+        "settings.json": "hooks, key scripts, the status line, permissions and variables: all can start programs",
         "settings.local.json": "the same",
         "remote-settings.json": "the same, set by an organisation",
         ".claude.json": "MCP servers, and which folders are trusted",
@@ -53,7 +53,7 @@ class Claude(Dialect):
         "output-styles": "its permanent instructions",
         "rules": "its permanent instructions",
         "CLAUDE.md": "its permanent instructions",
-        "keybindings.json": "what a key does",
+        "keybindings.json": "key bindings",
         "local": "the program itself, if it was installed for one user",
     }
 

@@ -55,7 +55,7 @@ class Codex(Dialect):
         "rules": "which commands need no approval",
         "plugins": "servers and hooks from others",
         "agents": "instructions and tools of its subagents",
-        "prompts": "what its commands say",
+        "prompts": "the text of its commands",
         "skills": "instructions with scripts",
         "AGENTS.md": "its permanent instructions",
         "AGENTS.override.md": "the same",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import time
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from datetime import datetime
 
 from quintet.domain.tasks.executors import Ended, ExecutorFailure
 from quintet.features.ai_clis.dialect import Dialect, clipped
-from quintet.features.ai_clis.errors import judge
+from quintet.features.ai_clis.errors import judge, status_in
 from quintet.features.ai_clis.run import RunningProgram
 
 MOST_REASON = 600
@@ -44,12 +45,14 @@ def failed(
 def concluded(running: RunningProgram, notes: Sequence[str]) -> Ended:
     """The last part of a start whose process is over."""
     dialect, outcome, code = running.dialect, running.dialect.outcome, running.child.exit_code
-    said_last = "\n".join(list(running.aside)[-5:])
+    said_last = "\n".join([line for line in running.aside if not line.lstrip().startswith("at ")][-5:])  # no stacks
     if running.given_up:
         kind, reason = running.given_up
+        last = dialect.last_problem or said_last
         if kind is ExecutorFailure.SILENT and dialect.waits_for_model:
             kind, reason = ExecutorFailure.UNREACHABLE, f"{reason} while it waited for its model"
-        last = dialect.last_problem or said_last
+            if trouble := _trouble(running):
+                kind, last = trouble
         return failed(dialect, kind, f"{reason}; last: {last}" if last else reason, exit_code=code, notes=notes)
     # Walls that were taken down from outside do not say that they stood; what came through them does.
     if not (outcome or running.events) and (broken := running.child.failure("\n".join(running.aside))):
@@ -71,6 +74,19 @@ def concluded(running: RunningProgram, notes: Sequence[str]) -> Ended:
     found, resets_in = _kind(running, dialect.last_problem or said_last, dialect.by_exit(code), 0)
     reason = dialect.last_problem or f"it {_ending(code)}{_tail(said_last)}"
     return failed(dialect, found or ExecutorFailure.CRASHED, reason, exit_code=code, resets_in=resets_in, notes=notes)
+
+
+_FAILED = re.compile("error|fail", re.IGNORECASE)
+
+
+def _trouble(running: RunningProgram) -> tuple[ExecutorFailure, str] | None:
+    """What it last said of a request that failed: silence then is its waiting to try again."""
+    now = datetime.now().astimezone()
+    for line in (running.dialect.last_problem, *reversed(running.aside)):
+        status = status_in(line)
+        if (status or _FAILED.search(line)) and (fault := judge(line, now, status)):
+            return fault.kind, " ".join(line.split())
+    return None
 
 
 def _kind(

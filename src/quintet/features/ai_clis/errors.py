@@ -101,10 +101,15 @@ def by_status(status: int) -> ExecutorFailure | None:
     return ExecutorFailure.REFUSED if status >= 400 else None
 
 
+def status_in(text: str) -> int:
+    """The HTTP status that a text names; 0 if it names none."""
+    found = _STATUS.search(text)
+    return int(found[1] or found[2]) if found else 0
+
+
 def judge(text: str, now: datetime, status: int = 0) -> ExecutorFault | None:
     """The fault that an error message speaks of; `now` is local time, for limits that end at a time of day."""
-    if not status and (found := _STATUS.search(text)):
-        status = int(found[1] or found[2])
+    status = status or status_in(text)
     kind = next((kind for kind, words in _RATHER.get(status, ()) if words.search(text)), by_status(status))
     if kind is None:
         kind = next((kind for kind, words in _WORDS if words.search(text)), None)

@@ -30,7 +30,7 @@ from quintet.features.ai_clis.run import RunningProgram
 from quintet.features.ai_clis.settings import ExecutorSettings
 
 VERSION_SECONDS = 15.0
-FLEETING = "was written where only it sees it, and does not last: it may write to the project and to its own home"
+FLEETING = "was written inside its sandbox only and is not kept: it can write only to the project and its own home"
 MOST_FLEETING = 5
 
 
@@ -164,7 +164,7 @@ class LocalExecutors:
             real = os.path.realpath(home)
             kept = (self._root, dialect.start.user_home, *(os.path.realpath(path) for path in self._private))
             if any(below(path, real) for path in kept) or any(below(real, path) for path in kept[2:]):
-                return f"{home} cannot be its home: the sandbox keeps that folder, or one inside it"
+                return f"{home} cannot be its home: the sandbox protects that folder, or one inside it"
         return ""
 
     def _grant(self, assignment: Assignment, program: Program, dialect: Dialect, private: str) -> Grant:

@@ -58,7 +58,7 @@ class Gemini(Dialect):
     }
 
     held: ClassVar[dict[str, str]] = {
-        "settings.json": "hooks, MCP servers, tools found by a command: all name programs",
+        "settings.json": "hooks, MCP servers, tools found by a command: all can start programs",
         ".env": "variables for every start, including where its settings are",
         "trustedFolders.json": "which folders' settings are loaded",
         "trusted_hooks.json": "which hooks of projects run",
@@ -73,7 +73,7 @@ class Gemini(Dialect):
         "GEMINI.md": "its permanent instructions",
         "memory.md": "its permanent instructions",
         "system.md": "its permanent instructions",
-        "keybindings.json": "what a key does",
+        "keybindings.json": "key bindings",
         "sandbox.bashrc": "what its own sandbox runs first",
         "sandbox.Dockerfile": "what its own sandbox is",
     }

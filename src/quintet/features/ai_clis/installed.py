@@ -15,7 +15,7 @@ from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.executors import ACP, AI_CLIS, ExecutorFailure
-from quintet.domain.tasks.health import Finding, HealthScope, Severity
+from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
 from quintet.domain.tasks.roles import NATIVE
 from quintet.features.ai_clis.acp import AcpAgent
 from quintet.features.ai_clis.claude import Claude
@@ -25,7 +25,7 @@ from quintet.features.ai_clis.gemini import Gemini
 from quintet.features.ai_clis.settings import ExecutorSettings
 
 if TYPE_CHECKING:
-    from quintet.app.services import Checkup
+    from quintet.adapters.settings.checkup import Checkup
 
 KINDS: dict[str, type[Dialect]] = {"codex": Codex, "claude": Claude, "gemini": Gemini}
 MOST_FOLDERS_UP = 4
@@ -94,12 +94,20 @@ def names_here(settings: Settings) -> Iterator[str]:
     yield from (name for name in dict.fromkeys((*AI_CLIS, *own)) if find(name, own).path)
 
 
+EXECUTOR_MISSING = FindingKind(
+    "EXECUTOR_MISSING",
+    Severity.WARNING,
+    HealthScope.MACHINE,
+    "A table `[executors.NAME]` names a command that is not on PATH.",
+    "Install it, or change the table in the settings.",
+)
+FINDING_KINDS = (EXECUTOR_MISSING,)
+
+
 def configured_are_here(checkup: Checkup) -> Iterator[Finding]:
     """For the doctor: those that the settings name can be started."""
     settings = checkup.settings.named("executors", ExecutorSettings)
     for name in settings:
         if problem := find(name, settings).problem:
             advice = f"Install it, or change executors.{name} in the settings."
-            yield Finding(
-                "EXECUTOR_MISSING", Severity.WARNING, HealthScope.MACHINE, name, f"executor {name}: {problem}", advice
-            )
+            yield EXECUTOR_MISSING.of(name, f"executor {name}: {problem}", advice)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from quintet.adapters.files.private_files import private_folder
-from quintet.adapters.processes.output import WHOLE_BYTES
+from quintet.adapters.processes.bounded_output import WHOLE_BYTES
 from quintet.domain.base import wire_json
 from quintet.domain.base.redaction import Chunks
 
@@ -68,9 +68,12 @@ class LineSplitter:
         self._on_line = on_line
         self._begun = bytearray()
         self._dropped = 0
+        self.only_kept = False  # nobody asks for lines any more: the file gets what comes, and a full pipe is soon read
 
     def add(self, data: bytes) -> None:
         self._keep(self._redacted.feed(data))
+        if self.only_kept:
+            return
         *ended, rest = data.split(b"\n")
         for piece in ended:
             self._extend(piece)

@@ -31,7 +31,7 @@ LINGER_SECONDS = 5.0  # for a program to end by itself after it has said how it 
 TALKER_LINGER_SECONDS = 2.0  # the same for one that waits for more, once its stdin is closed
 CALL_PATIENCE = 4.0  # a call of its own may be silent so many times longer
 ODD_LINES = 1_000  # in a row that are no events: then this is not the stream it should be
-LAST_LINES = 20  # of what it says beside its stream, for the reason of a failure
+LAST_LINES = 60  # of what it says beside its stream, for the reason of a failure
 GivenUp = tuple[ExecutorFailure, str]  # why it was ended before it was done
 UNREADABLE = (TypeError, ValueError, AttributeError, LookupError)  # an event of another shape than it should have
 
@@ -106,7 +106,7 @@ class Deadlines:
             return max(self._outcome_at + self._linger - now, 0.0), None
         if not self._timeout:
             return None, None
-        overtime = (ExecutorFailure.OVERTIME, f"it was not done after {self._timeout:g} seconds")
+        overtime = (ExecutorFailure.OVERTIME, f"it did not finish within {self._timeout:g} seconds")
         return max(self._began + self._timeout - now, 0.0), overtime
 
     def patience(self) -> tuple[float | None, GivenUp | None]:
@@ -243,7 +243,10 @@ class RunningProgram:
     def _decide(self, outcome: RunOutcome) -> None:
         if self._deadlines.decided():
             self.dialect.outcome = outcome
-            if not outcome.hopeless:
+            if outcome.hopeless:
+                for stream in self._streams:
+                    stream.only_kept = True
+            else:
                 self._outlet.say(b"", last=True)
         self._news.set()
 

@@ -12,21 +12,17 @@ from quintet.domain.tasks.executors import AI_CLIS
 
 
 class ExecutorSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """An AI CLI: codex, claude or gemini as it is here, or under a name of yours an agent that speaks ACP."""
+    """An AI CLI: codex, claude or gemini, or an ACP agent under a name that you choose."""
 
     command: Annotated[
         str,
-        setting("how it is started: a program, or for an ACP agent its command line; empty finds it on PATH", TRUSTED),
+        setting("how to start it: a program, or for an ACP agent its command line; empty: found on PATH", TRUSTED),
     ] = ""
-    home: Annotated[str, setting("the folder it keeps its login and settings in; empty for its usual one", TRUSTED)] = (
-        ""
-    )
-    folders: Annotated[
-        tuple[str, ...], setting("more folders of its own, where it keeps its things in several", TRUSTED)
-    ] = ()
-    model: Annotated[str, setting("model it is to use; empty for the one it is set to", TRUSTED)] = ""
+    home: Annotated[str, setting("the folder of its login and settings; empty: the usual one", TRUSTED)] = ""
+    folders: Annotated[tuple[str, ...], setting("additional folders that it uses for login and settings", TRUSTED)] = ()
+    model: Annotated[str, setting("model to use; empty: its own setting", TRUSTED)] = ""
     pass_env: Annotated[
-        tuple[str, ...], setting("more environment variables that are passed on to it, by name", TRUSTED)
+        tuple[str, ...], setting("additional environment variables that it gets, by name", TRUSTED)
     ] = ()
 
     def problem(self, at: str, settings: Settings) -> str:

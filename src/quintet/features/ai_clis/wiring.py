@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 
 def make_executors(
-    places: Places, settings: Settings, terms: Terms, redactor: Redactor | None = None
+    places: Places,
+    settings: Settings,
+    terms: Terms,
+    redactor: Redactor | None = None,
+    unreachable: tuple[str, ...] = (),
 ) -> LocalExecutors:
     """The AI CLIs, each with a scratch folder of its own."""
     private = (places.state, places.config)
@@ -30,7 +34,7 @@ def make_executors(
         scratch = os.path.join(places.scratch, "executors", name)
         file_bytes = settings.sandbox.file_bytes
         networks = () if terms.loopback_open else sandbox.networks()
-        setup = SandboxSetup(places.root, private, scratch, file_bytes, terms.protection, networks)
+        setup = SandboxSetup(places.root, private, scratch, file_bytes, terms.protection, networks, unreachable)
         return sandbox.contain(terms.sandbox, setup, scanner, places.crash_records)
 
     return LocalExecutors(
@@ -39,4 +43,5 @@ def make_executors(
 
 
 def open_executors(opening: Opening) -> LocalExecutors:
-    return make_executors(opening.places, opening.settings, opening.terms, opening.vault)
+    hidden = opening.containment.setup.unreachable
+    return make_executors(opening.places, opening.settings, opening.terms, opening.vault, hidden)

@@ -25,7 +25,7 @@ FEATURE = Feature(
         "tools:recording_stop",
     ),
     parts={"chromium": "parts:chromium", "playwright": "parts:playwright"},
-    checks=(FeatureCheck("parts:program_is_there"),),
+    checks=(FeatureCheck("parts:program_is_there", kinds="parts:KINDS"),),
     service="browser:open_browser",
     board="browser:board_rows",
 )

@@ -8,6 +8,7 @@ from mimetypes import guess_type
 from typing import TYPE_CHECKING, Any
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.features.browser.look import GOING, element, named
 from quintet.features.browser.tab import Tab
 from quintet.features.browser.values import Direction, Target, Upload
@@ -149,7 +150,7 @@ async def type_text(tab: Tab, text: str, target: Target, enter: bool) -> str:
             await tab.page.keyboard.insert_text(text)
     if enter:
         await tab.page.keyboard.press("Enter")
-    number = f"{len(text)} character{'s' * (len(text) != 1)}"
+    number = counted(len(text), "character")
     return f"typed {number} {where}{' and pressed Enter' if enter else ''}"
 
 
@@ -230,7 +231,9 @@ async def select_option(tab: Tab, index: int, id: str) -> str:
         raise ToolFailed("element_id: which one? There is not exactly one list of options on the page")
     options: list[str] | None = await handle.evaluate(OPTIONS)
     if options is None:
-        raise ToolFailed(f"{named(tab, id)} is not a list of options; browser_click opens one that a page made itself")
+        raise ToolFailed(
+            f"{named(tab, id)} is not a select field; use browser_click for a list that the page draws itself"
+        )
     if not 0 <= index < len(options):
         raise ToolFailed(f"index = {index}: it has {len(options)} options, numbered from 0")
     try:

@@ -81,6 +81,7 @@ class Downloads:
             else:
                 path = free_path(self._outputs, name)
                 await download.save_as(path)
+                await _quietly(download.delete())  # before it is told: the next one may begin then
                 size = os.path.getsize(path)
                 self._kept += size
                 self._news(f"downloaded {name}, {size:,} bytes: {path}")

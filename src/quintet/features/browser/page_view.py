@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from quintet.domain.base.wording import counted
+
 MOST_LINES = 250
 MOST_CHARACTERS = 14_000
 MOST_TITLE = 120
@@ -38,14 +40,16 @@ def render(view: PageView) -> str:
     """The whole view, bounded; what was left out is said, and how to see it."""
     lines = [*_head(view)]
     if view.above:
-        lines.append(f"(about {_lines(view.above)} further up: browser_scroll up)")
+        lines.append(f"(about {counted(view.above, 'line')} further up: browser_scroll up)")
     lines += view.lines[: view.fold]
     if view.unseen:
-        lines.append(f"({_lines(view.unseen)} more on screen, too many to show: browser_console can ask for some)")
+        lines.append(
+            f"({counted(view.unseen, 'line')} more on screen, too many to show: browser_console can show some)"
+        )
     if view.lines[view.fold :]:
         lines += ["── below, not on screen yet", *view.lines[view.fold :]]
     if view.below:
-        lines.append(f"(about {_lines(view.below)} more below: browser_scroll down)")
+        lines.append(f"(about {counted(view.below, 'line')} more below: browser_scroll down)")
     if view.unfinished:
         lines.append("(the page is too large to show completely; there is more)")
     if not view.lines and not (view.above or view.below):
@@ -87,7 +91,3 @@ def _head(view: PageView) -> list[str]:
 
 def cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
-
-
-def _lines(number: int) -> str:
-    return f"{number} line{'s' * (number != 1)}"

@@ -41,7 +41,7 @@ DONE, NO_HOST = 0, 4
 PLAIN_PORT = 80
 OWN_CALLS = "requests of the browser itself are blocked"
 NO_NETWORK = "a page of the project has no network"
-OTHER_WAYS = "browser_navigate opens an address, and with network a page of the project that has one"
+OTHER_WAYS = "browser_navigate opens an address; with network, also a page of the project with network access"
 _CHUNK = 65_536
 
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.base.wording import counted
 from quintet.domain.permission.private_hosts import Access
 from quintet.features.browser.chromium import HEIGHT, WIDTH
 from quintet.features.browser.page_view import PageView
@@ -230,7 +231,7 @@ class Tab:
             spent = loop.time() - begun
             if spent > (navigation_seconds if self.loading.navigating else SETTLE_SECONDS):
                 number = len(self.loading.requests)
-                return f"still loading: {number} request{'s' * (number != 1)} running; use browser_view again"
+                return f"still loading: {counted(number, 'request')} running; use browser_view again"
             quiet = 0 if self.loading.requests else quiet + 1
             await asyncio.sleep(TICK_SECONDS)
         return ""

@@ -14,6 +14,7 @@ from msgspec import Meta
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.wording import counted
 from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.known_addresses import normalised
 from quintet.domain.permission.private_hosts import file_named, whole
 from quintet.domain.ports.ports import Workbench
 from quintet.domain.turn.tool_spec import Outward, ToolResult, Touch
@@ -32,7 +33,7 @@ ACTING = frozenset({Effect.NETWORK})
 Element = Annotated[int | str, Meta(description="the element's id, as browser_view shows it")]
 Coordinates = Annotated[tuple[float, ...], Meta(description="or x and y on the screen, in pixels")]
 TabNumber = Annotated[int, Meta(description="which tab, -1 for the one used last")]
-Network = Annotated[bool, Meta(description="let a page of the project reach the network, which it does not otherwise")]
+Network = Annotated[bool, Meta(description="let a page of the project reach the network, which it cannot otherwise")]
 
 
 def _looking(arguments: dict[str, Any]) -> Touch:
@@ -83,7 +84,7 @@ async def browser_navigate(
 async def browser_view(bench: Workbench, reload_window: bool = False, tab_idx: TabNumber = HERE) -> ToolResult:
     """See the browser's page: what is on screen first, elements as [id role "name" states].
 
-    :reload_window: load the page anew before
+    :reload_window: reload the page first
     """
     return _shown(await _browser(bench).view(tab_idx, reload_window), whole=True)
 
@@ -251,4 +252,6 @@ def _shown(seen: Seen, *, whole: bool = False) -> ToolResult:
     page = changes(None if whole else seen.before, seen.page) if seen.page else ""
     said = [seen.said] if seen.said else []
     summary = seen.page.title[:60] if seen.page and whole else seen.said[:60]
-    return ToolResult("\n".join([*said, *_noted(seen.notes), *([page] if page else [])]), summary=summary)
+    content = "\n".join([*said, *_noted(seen.notes), *([page] if page else [])])
+    address = seen.page.url if seen.page else ""
+    return ToolResult(content, summary=summary, page=address if normalised(address) else "")

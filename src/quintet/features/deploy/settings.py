@@ -16,5 +16,5 @@ class DeploySettings(Struct, frozen=True, forbid_unknown_fields=True):
     backend: Annotated[str, setting("shell line that deploys an app", TRUSTED)] = ""
     logs: Annotated[str, setting("shell line that prints its log and ends", TRUSTED)] = ""
     expose: Annotated[str, setting("shell line that gives it an address others can reach", TRUSTED)] = ""
-    production: Annotated[bool, setting("whether others see it: then each deployment asks", TRUSTED)] = True
+    production: Annotated[bool, setting("whether it is public: then each deployment needs approval", TRUSTED)] = True
     timeout: Annotated[float, setting("seconds before such a line is killed", TRUSTED)] = 600.0

@@ -17,7 +17,7 @@ FEATURE = Feature(
         "tools:list_repos",
     ),
     parts={"forge token": "parts:token"},
-    checks=(FeatureCheck("parts:named_token_is_set"),),
+    checks=(FeatureCheck("parts:named_token_is_set", kinds="parts:KINDS"),),
     service="github:open_forge",
     subjects="repository:open_subjects",
 )

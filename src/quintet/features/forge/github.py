@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
-from quintet.adapters.http.fetch import Fetched, Fetcher
+from quintet.adapters.http.fetch import Fetched, Fetcher, NoConnection
 from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.safe_text import on_one_line
@@ -129,8 +129,10 @@ class GitHub:
     async def _sent(self, url: str, headers: dict[str, str], method: str, body: bytes) -> Fetched:
         try:
             return await self._fetcher.send(url, headers, method=method, body=body)
+        except NoConnection:
+            raise
         except ToolFailed as error:
-            if method == "GET" or "no connection" in error.message:
+            if method == "GET":
                 raise
             raise ToolFailed(error.message, hint=MAYBE) from None
 
@@ -172,7 +174,7 @@ def _json(got: Fetched, kind: type) -> Any:
 
 def _problem(got: Fetched, method: str, known: bool) -> str:
     words = _said(got)
-    what = ": ".join((f"the forge answers {got.status}", *words))
+    what = ": ".join((f"the forge answered {got.status}", *words))
     if got.cut:
         return f"the forge's answer is longer than {MOST_BYTES} bytes"
     if got.status == 401:

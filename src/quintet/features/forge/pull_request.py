@@ -67,7 +67,7 @@ def _head(pull: Json) -> str:
     return "\n".join(
         (
             f"# {pull['title']} (#{pull['number']}, {state})",
-            f"{_who(pull)} wants {head.get('label') or head['ref']} merged into {base.get('label') or base['ref']}",
+            f"{_who(pull)} asks to merge {head.get('label') or head['ref']} into {base.get('label') or base['ref']}",
             " · ".join(filter(None, (counts, merge, f"head {head['sha'][:12]}", pull.get("html_url", "")))),
         )
     )

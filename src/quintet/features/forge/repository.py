@@ -77,7 +77,7 @@ class ForgeRepository:
                 where = f"repos/{quote(repo)}/contents/{quote(path)}?ref={commit}"
                 text = await self._forge.text(where, _unheard, RAW)
             except ToolFailed as error:
-                if "answers 404" not in error.message:
+                if "answered 404" not in error.message:
                     raise
             else:
                 counts[path] = text.count("\n") + (not text.endswith("\n") and bool(text))

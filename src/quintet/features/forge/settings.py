@@ -23,4 +23,4 @@ class ForgeSettings(Struct, frozen=True, forbid_unknown_fields=True):
     checks_seconds: Annotated[float, setting("seconds that a call may wait for checks to be complete", TIGHTEN)] = (
         1800.0
     )
-    poll_seconds: Annotated[float, setting("seconds between two looks at checks that are waited for", TRUSTED)] = 15.0
+    poll_seconds: Annotated[float, setting("seconds between two checks of the status", TRUSTED)] = 15.0

@@ -46,7 +46,9 @@ class CommitSigner:
         except ToolFailed as error:
             return structs.replace(touch, refused=str(error))
         words = shlex.join((plan.program, *(plan.literal if word == "{key}" else word for word in plan.words)))
-        return structs.replace(touch, why=f"outside runs only: {words}; git and its hooks stay in the sandbox")
+        return structs.replace(
+            touch, why=f"outside the sandbox, only this runs: {words}; git and its hooks stay in the sandbox"
+        )
 
     def contained(self, grant: Grant) -> Grant:
         """The grant for git itself: the sandbox's, as if nothing ran outside."""
@@ -66,10 +68,10 @@ class CommitSigner:
         plan = planned(user_config(), theirs, self._root, home())
         where = program(os.path.expanduser(plan.program))
         if not where:
-            raise ToolFailed(f"{plan.program} is not installed here, or lies in the project")
+            raise ToolFailed(f"{plan.program} is not installed here, or is in the project")
         key = plan.words[-1]
         if os.path.isabs(key) and inside(os.path.realpath(key), self._root) is not None:
-            raise ToolFailed(f"{key}: this key lies in the project; only a key of the user's own signs")
+            raise ToolFailed(f"{key}: this key is in the project; only the user's own keys can sign")
         return structs.replace(plan, program=where)
 
     def _sign(self, plan: SigningPlan, payload: bytes) -> bytes:

@@ -35,7 +35,7 @@ def planned(own: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]], r
         program = mine.get("gpg.openpgp.program") or mine.get("gpg.program") or "gpg"
         return SigningPlan(program, ("--status-fd=2", "-bsau", _key(key or _identity(chosen))))
     if kind != "ssh":
-        raise ToolFailed(f"gpg.format is {kind}, and commits can be signed here by openpgp and ssh only")
+        raise ToolFailed(f"gpg.format is {kind}; only openpgp and ssh signatures are supported")
     program = mine.get("gpg.ssh.program") or "ssh-keygen"
     literal = key.removeprefix("key::")
     if literal != key or key.startswith("ssh-"):
@@ -49,14 +49,14 @@ def _identity(chosen: Mapping[str, str]) -> str:
 
 def _key(key: str) -> str:
     if not key or key.startswith("-") or not key.isprintable():
-        raise ToolFailed("git knows no key to sign with; the user can name one: git config --global user.signingkey …")
+        raise ToolFailed("git has no signing key; the user can set one: git config --global user.signingkey …")
     return key
 
 
 def _key_file(key: str, root: str, home: str) -> str:
     path = posixpath.normpath(posixpath.join(home, key[2:] if key[:2] == "~/" else key))
     if inside(path, root) is not None:
-        raise ToolFailed(f"{key}: this key lies in the project; only a key of the user's own signs")
+        raise ToolFailed(f"{key}: this key is in the project; only the user's own keys can sign")
     return path
 
 
@@ -64,7 +64,7 @@ def checked(raw: bytes, commit: str, before: str) -> None:
     """That these bytes are this commit, and that it follows on what was there when the user was asked."""
     digest = hashlib.sha256 if len(commit) == 64 else hashlib.sha1
     if digest(b"commit %d\0%b" % (len(raw), raw)).hexdigest() != commit:
-        raise ToolFailed("git showed another commit than it named")
+        raise ToolFailed("git showed a different commit than it named")
     head = raw.partition(b"\n\n")[0].decode("utf-8", "replace").splitlines()
     parents = [line.partition(" ")[2] for line in head if line.startswith("parent ")]
     if (parents[:1] or [""])[0] != before:

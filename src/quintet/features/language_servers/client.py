@@ -385,7 +385,7 @@ class LanguageClient:
                 async with asyncio.timeout_at(until + patience.doubt):
                     again = await ask()
             except TimeoutError:  # what it said before is better than nothing
-                return answer, self.loading.doing or "it takes long to answer"
+                return answer, self.loading.doing or "it is slow to answer"
             same, answer = again == answer, again
             if settled and same and (whole(answer) or now() >= doubtful):
                 self._warm = True

@@ -104,7 +104,7 @@ class RpcConnection:
             # Whoever has ended no longer listens either, and the end of what it says is the better reason.
             if asyncio.current_task() is not self._reading:
                 await asyncio.wait({self._reading}, timeout=END_SECONDS)
-            raise ConnectionLost(self.lost or "it no longer listens") from None
+            raise ConnectionLost(self.lost or "it no longer accepts input") from None
 
     def _write(self, message: dict[str, Any]) -> None:
         """One message whole, so that a cancelled call cannot leave half of one."""
@@ -121,7 +121,7 @@ class RpcConnection:
         except (ValueError, asyncio.LimitOverrunError, msgspec.MsgspecError) as error:
             why = f"it sent something that is not a message of the protocol ({error})"
         except (OSError, ConnectionLost):
-            why = "it no longer listens"
+            why = "it no longer accepts input"
         self._lose(why)
 
     async def _body(self) -> bytes:

@@ -135,10 +135,10 @@ def choose(language: Language, search: tuple[str, ...], own_code: bool) -> tuple
     if found:
         raise ToolFailed(
             f"{found[0][0].argv[0]} may run code of the project, which is not trusted",
-            hint="`quintet trust` lets it; that is the user's to say.",
+            hint="`quintet trust` allows it; only the user can do that.",
         )
     names = ", ".join(server.argv[0] for server in language.servers)
     raise ToolFailed(
-        f"no language server for {language.name} is here; looked for {names}",
+        f"no language server for {language.name} is installed; looked for {names}",
         hint=f"The user can install one: {language.servers[0].install}",
     )

@@ -45,8 +45,8 @@ async def lsp_tool(
 
     :command: what to ask
     :path: the file that holds the symbol, or the file to check
-    :symbol: the name, as it stands in the file; not for file_diagnostics and code_actions
-    :line: the line the symbol stands on, its first occurrence if 0; code_actions: the line they are for
+    :symbol: the name, as it is in the file; not for file_diagnostics and code_actions
+    :line: the line of the symbol, its first occurrence if 0; code_actions: the line they are for
     """
     servers: LocalLanguageServers = bench.service("language_servers")
     real = bench.files.real(path)
@@ -94,8 +94,8 @@ async def lsp_edit(
 
     :command: what to do
     :path: the file that holds the symbol, or the line
-    :symbol: rename: the name, as it stands in the file
-    :line: the line the symbol stands on, its first occurrence if 0; code_action: the line it is for
+    :symbol: rename: the name, as it is in the file
+    :line: the line of the symbol, its first occurrence if 0; code_action: the line it is for
     :new_name: rename: the new name
     :title: code_action: its title, as lsp_tool code_actions lists it
     :files: the other files that may change, as goto_references lists them

@@ -119,7 +119,7 @@ def library_show(arguments: Namespace) -> int:
                 f"{found.id}  {found.title}",
                 f"from      {found.path}",
                 f"format    {found.format}, {found.pages} pages, {found.words:,} words",
-                f"no text   {found.blank} pages" if found.blank else "no text   none: every page has some",
+                f"no text   {found.blank} pages" if found.blank else "no text   0 pages",
                 f"searched  {'yes' if found.active else 'no; `quintet library activate` turns it on'}",
                 f"added     {found.added[:19].replace('T', ' ')}",
             ]
@@ -263,7 +263,7 @@ class Bar:
         self._done += 1
 
     def vectors(self, done: int, of: int) -> None:
-        self._draw(done / max(of, 1), f"meaning of page {done:,} of {of:,}")
+        self._draw(done / max(of, 1), f"embedding of page {done:,} of {of:,}")
 
     def _draw(self, part: float, text: str) -> None:
         now = time.monotonic()

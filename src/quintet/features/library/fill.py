@@ -86,7 +86,7 @@ def _textless(path: str, document: Document) -> str:
                 f"{path}: scanned: none of its {document.pages} pages has text; make it searchable first, for "
                 "example with ocrmypdf"
             )
-        return f"{path}: it has no text"
+        return f"{path}: no text was found in it"
     return f"{path}: {document.blank} of its {document.pages} pages have no text (scanned, pictures, or broken)"
 
 

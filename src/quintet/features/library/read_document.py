@@ -20,6 +20,8 @@ from quintet.domain.permission.protected_paths import Protection, inside
 from quintet.features.library.epub import Epub
 
 PAGE_CHARACTERS = 3000
+# What programs write as the title of a document that has none, scanners above all.
+NO_TITLES = frozenset({"", "untitled", "untitled document", "no title", "none", "null", "unknown", "unspecified"})
 MOST_TEXT_BYTES = 200_000_000
 SUFFIXES = {
     ".pdf": "pdf",
@@ -118,7 +120,7 @@ def _pieces(format: str, title: str, text: str) -> Reading:
 
 def _titled(title: str, name: str) -> str:
     words = " ".join("".join(char if char.isprintable() else " " for char in title).split())
-    return words[:200] or name
+    return name if words.casefold().strip("()<>[]") in NO_TITLES else words[:200]
 
 
 def _text(path: str) -> str:

@@ -16,7 +16,9 @@ class LibrarySettings(Struct, frozen=True, forbid_unknown_fields=True):
 
     embeddings: Annotated[
         str,
-        setting("model of [models] that makes vectors, so that pages are found by meaning too; empty: none", TRUSTED),
+        setting(
+            "model of [models] that makes embeddings, so that pages are also found by meaning; empty: none", TRUSTED
+        ),
     ] = ""
 
     def problem(self, at: str, settings: Settings) -> str:

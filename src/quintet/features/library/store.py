@@ -17,11 +17,11 @@ from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.sqlite.database import BUSY_MS, clear_errors, load_queries, unmarked
 from quintet.domain.base.errors import NotFound, StoreError, StoreNewer
 from quintet.domain.base.wording import did_you_mean
-from quintet.domain.tasks.health import Finding, HealthScope, Severity
+from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
 from quintet.features.library.passages import Document, PageText, Passage, chosen, match_query
 
 if TYPE_CHECKING:
-    from quintet.app.services import Checkup
+    from quintet.adapters.settings.checkup import Checkup
 
 T = TypeVar("T")
 VERSION = 1
@@ -223,6 +223,31 @@ class LibraryStore:
         self._connection.execute(sql)
 
 
+LIBRARY_INDEX = FindingKind(
+    "LIBRARY_INDEX",
+    Severity.WARNING,
+    HealthScope.STATE,
+    "The index of words of the library is damaged.",
+    "rebuild it from the pages",
+    fixable=True,
+)
+LIBRARY_DAMAGED = FindingKind(
+    "LIBRARY_DAMAGED",
+    Severity.WARNING,
+    HealthScope.STATE,
+    "The file of the library is damaged.",
+    "Move library.db away, then add the documents again: quintet library add PATH…",
+)
+LIBRARY_UNUSABLE = FindingKind(
+    "LIBRARY_UNUSABLE",
+    Severity.WARNING,
+    HealthScope.STATE,
+    "The file of the library cannot be opened, for example because a newer Quintet wrote it.",
+    "See the message of the finding.",
+)
+KINDS = (LIBRARY_INDEX, LIBRARY_DAMAGED, LIBRARY_UNUSABLE)
+
+
 def store_is_whole(checkup: Checkup) -> Iterator[Finding]:
     """For the doctor. Only a thorough look reads the file."""
     path = checkup.places.library
@@ -231,17 +256,14 @@ def store_is_whole(checkup: Checkup) -> Iterator[Finding]:
     try:
         damage = _opened(path, LibraryStore.damage)
     except StoreError as error:
-        yield Finding(error.code, Severity.WARNING, HealthScope.STATE, "library.db", error.message, error.hint)
+        yield LIBRARY_UNUSABLE.of("library.db", error.message, error.hint)
         return
     if damage and all(INDEX in line for line in damage):
         problem = f"the library's index of words is damaged: {damage[0]}"
-        advice = "rebuild it from the pages"
-        yield Finding("LIBRARY_INDEX", Severity.WARNING, HealthScope.STATE, "library.db", problem, advice, True)
+        yield LIBRARY_INDEX.of("library.db", problem)
     elif damage:
         advice = f"Move {path} away, then add the documents again: quintet library add PATH…"
-        yield Finding(
-            "LIBRARY_DAMAGED", Severity.WARNING, HealthScope.STATE, "library.db", f"{path}: {damage[0]}", advice
-        )
+        yield LIBRARY_DAMAGED.of("library.db", f"{path}: {damage[0]}", advice)
 
 
 def mend_index(checkup: Checkup) -> list[str]:

@@ -1,6 +1,6 @@
 """MCP, both ways: other programs' tools and resources for a run, and our tools for other agents."""
 
-from quintet.features.feature import Feature, FeatureCheck, FeatureCommand
+from quintet.features.feature import CliCommand, Feature, FeatureCheck, FeatureCommand
 
 FEATURE = Feature(
     name="mcp",
@@ -19,12 +19,19 @@ FEATURE = Feature(
             begins=True,
         ),
     ),
-    commands={"mcp": "cli:MCP", "mcp-server": "serving.command:mcp_server"},
-    usage=(
-        "quintet mcp list | tools SERVER | call SERVER TOOL JSON | login SERVER | doctor   other programs' tools",
-        "quintet mcp-server          our tools, offered to other agents",
+    commands=(
+        CliCommand(
+            "mcp",
+            "cli:MCP",
+            "quintet mcp list | tools SERVER | call SERVER TOOL JSON | login SERVER | doctor   other programs' tools",
+        ),
+        CliCommand(
+            "mcp-server",
+            "serving.command:mcp_server",
+            "quintet mcp-server          our tools, offered to other agents",
+        ),
     ),
     parts={"mcp": "wiring:mcp_package"},
-    checks=(FeatureCheck("wiring:servers_can_start"),),
+    checks=(FeatureCheck("wiring:servers_can_start", kinds="wiring:KINDS"),),
     service="wiring:open_servers",
 )

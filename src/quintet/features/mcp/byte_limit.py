@@ -15,6 +15,7 @@ class Gauge:
         self._counted = 0
         self.lost = ""  # why the connection is, once it is
         self.refusal = ""  # the last error of HTTP's own
+        self.login = False  # whether a login was wanted, or one that allows more
         self.stray = ""  # the first line it wrote that was no message
 
     def reset(self) -> None:
@@ -23,4 +24,4 @@ class Gauge:
     def count(self, bytes_more: int) -> None:
         self._counted += bytes_more
         if self._counted > self._most:
-            raise Flooded(f"it sent more than {self._most / 1e6:g} MB without an end, and was disconnected")
+            raise Flooded(f"it sent more than {self._most / 1e6:g} MB in one message, and was disconnected")

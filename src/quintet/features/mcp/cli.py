@@ -120,9 +120,9 @@ def mcp_doctor(arguments: Namespace) -> int:
 
 def _kept(told: dict[str, Any]) -> list[str]:
     """Where a program keeps what it writes, and what of its settings it cannot see."""
-    lines = [f"{told['name']} has its files in {told['home']}"] if told.get("home") else []
+    lines = [f"{told['name']} keeps its files in {told['home']}"] if told.get("home") else []
     if concealed := told.get("hidden"):
-        lines.append(f"{told['name']} names what the sandbox hides from it: {', '.join(concealed)}")
+        lines.append(f"{told['name']} names files that the sandbox hides from it: {', '.join(concealed)}")
     return lines
 
 
@@ -197,7 +197,9 @@ def _servers(parser: ArgumentParser) -> None:
 
 
 def _call(arguments: list[str]) -> int:
-    parser = make_parser("mcp call", "Call a server's tool manually: through the gate, in the journal.")
+    parser = make_parser(
+        "mcp call", "Call a server's tool manually; rules and approval hold as in a session, and the call is recorded."
+    )
     parser.add_argument("server", help="its name")
     parser.add_argument("tool", help="the tool")
     parser.add_argument("arguments", nargs="?", default="{}", metavar="JSON", help="its arguments, an object")
@@ -247,7 +249,7 @@ def _http_server(arguments: Namespace) -> McpServer:
     if server.problem:
         raise UsageError(f"{server.name} cannot be used: {server.problem}")
     if not server.url:
-        raise UsageError(f"{server.name} is a program: only a server with a url is logged in to")
+        raise UsageError(f"{server.name} is a program: only a server with a url has a login")
     return server
 
 
@@ -272,7 +274,7 @@ MCP = actions(
             "mcp tools", "Show what a server has: its tools and resources, or one tool in full.", mcp_tools, _server
         ),
         "call": _call,
-        "login": lookup("mcp login", "Log in to a server that has a url, in your browser.", mcp_login, _login),
+        "login": lookup("mcp login", "Use your browser to log in to a server that has a URL.", mcp_login, _login),
         "logout": lookup("mcp logout", "Forget the login for a server.", mcp_logout, _login),
         "doctor": lookup(
             "mcp doctor",

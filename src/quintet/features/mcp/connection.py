@@ -16,6 +16,7 @@ import anyio
 import httpx2
 from mcp import Client, MCPError
 from mcp.client.context import ClientRequestContext
+from mcp.client.subscriptions import SubscriptionLost, ToolsListChanged
 from mcp.types import (
     CONNECTION_CLOSED,
     CallToolResult,
@@ -45,6 +46,7 @@ GOODBYE_SECONDS = 1.0
 HANDSHAKES = ("auto", "legacy")  # the second for servers that leave at a question they do not know
 SESSION_GONE = "Session terminated"  # the SDK's words where an HTTP server no longer knows us
 MOST_SAID = 2_000
+MOST_LISTENS = 5  # times that one is listened to anew, where what it tells is lost
 
 Answer = TypeVar("Answer")
 for _name in ("mcp", "client", "httpx2", "httpcore2"):  # what they log is told in our errors, not on stderr
@@ -107,7 +109,12 @@ class Connected:
             async with client:
                 client.session.validate_tool_result = _unchecked  # type: ignore[method-assign]
                 ready.set_result(client)
-                await self._over.wait()
+                listening = asyncio.create_task(self._listen(client))
+                try:
+                    await self._over.wait()
+                finally:
+                    listening.cancel()
+                    await asyncio.gather(listening, return_exceptions=True)
         except BaseException as error:
             if not ready.done():
                 ready.set_exception(self._failure(error))
@@ -116,6 +123,24 @@ class Connected:
                 self.gauge.lost = self.gauge.lost or _said(error)
             if isinstance(error, asyncio.CancelledError):
                 raise
+
+    async def _listen(self, client: Client) -> None:
+        """Hear of lists that change, of a server of 2026-07-28 on: it tells only where it is listened to."""
+        able = client.server_capabilities
+        tools = bool(able.tools and able.tools.list_changed)
+        prompts = bool(able.prompts and able.prompts.list_changed)
+        for _ in range(MOST_LISTENS if tools or prompts else 0):
+            try:
+                async with client.listen(tools_list_changed=tools, prompts_list_changed=prompts) as events:
+                    async for event in events:
+                        self.changed("tools" if isinstance(event, ToolsListChanged) else "prompts")
+                return  # the server has no more to tell
+            except SubscriptionLost:  # what was missed meanwhile is asked for anew
+                self.changed("tools")
+                self.changed("prompts")
+                await asyncio.sleep(1.0)
+            except Exception:  # an older server tells without, and one that refuses is used as it is
+                return
 
     async def _heard(self, message: object) -> None:
         if isinstance(message, ToolListChangedNotification):
@@ -135,12 +160,12 @@ class Connected:
         self, context: ClientRequestContext, params: CreateMessageRequestParams
     ) -> CreateMessageResult | ErrorData:
         if self.help is None:
-            return ErrorData(code=-1, message="nothing is asked of a model but while a tool is called")
+            return ErrorData(code=-1, message="a server may use a model only while one of its tools runs")
         return await self.help.sample(self.server, params)
 
     async def ask(self, question: Callable[[Client], Awaitable[Answer]]) -> Answer:
         self.gauge.reset()
-        self.gauge.refusal = ""
+        self.gauge.refusal, self.gauge.login = "", False
         try:
             return await question(self.client)
         except Exception as error:
@@ -150,13 +175,14 @@ class Connected:
         """What came of it, as Lost or Refused."""
         leaf = _leaf(error)
         if isinstance(leaf, MCPError) and leaf.message == SESSION_GONE:
-            return Forgotten("it no longer knows this session")
+            return Forgotten("it has ended this session")
         refusal = f" ({self.gauge.refusal})" if self.gauge.refusal else ""
+        login = self.gauge.login
         if self.gauge.lost or not isinstance(leaf, MCPError | ValidationError | RuntimeError):
-            return Lost(self.gauge.lost or _said(leaf) + refusal)
+            return Lost(self.gauge.lost or _said(leaf) + refusal, login=login)
         if isinstance(leaf, MCPError) and leaf.code == CONNECTION_CLOSED:
-            return Lost(_said(leaf) + refusal)
-        return ServerRefused(_said(leaf) + refusal, leaf.code if isinstance(leaf, MCPError) else 0)
+            return Lost(_said(leaf) + refusal, login=login)
+        return ServerRefused(_said(leaf) + refusal, leaf.code if isinstance(leaf, MCPError) else 0, login=login)
 
     async def close(self, *, politely: bool = False) -> None:
         """Let go of the server; a program is ended with all it started."""
@@ -190,7 +216,9 @@ async def connect(
             await made.open(handshake)
             return made
         except (Lost, ServerRefused) as error:
-            if handshake == HANDSHAKES[-1] or made.child is None:
+            if made.child is None:
+                raise
+            if handshake == HANDSHAKES[-1]:
                 raise type(error)(f"{error}{made.last_words()}") from None
     raise AssertionError("unreachable")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 from collections.abc import AsyncIterator, Callable, Iterable
@@ -139,7 +140,7 @@ class Conversation:
             self._connected.help = before
         expected = (self._tools or {}).get(tool)
         if expected and expected.output_schema is not None and not result.is_error:
-            problem = misfit(result.structured_content, expected.output_schema, "result")
+            problem = await asyncio.to_thread(misfit, result.structured_content, expected.output_schema, "result")
             if problem:
                 raise ServerRefused(f"{tool} sent an answer that its own schema does not allow: {problem}")
         parts = tuple(_parts(result.content))

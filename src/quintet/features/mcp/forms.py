@@ -22,6 +22,7 @@ KEYS = "123456789abcefghijklmopqsuvwxz"  # of options: none of the keys above
 MOST_FIELDS = 20
 MOST_TEXT = 4_000  # characters of a server's message
 MOST_NAME = 60
+MOST_STEPS = 1_000  # of a check: a field is a text, a number, or a choice
 _SECRET_WORDS = (
     "password",
     "passwort",
@@ -46,7 +47,7 @@ class FormField(Struct, frozen=True):
 
     @property
     def has_default(self) -> bool:
-        return "default" in self.schema and not misfit(self.schema["default"], self.plain, "x")
+        return "default" in self.schema and not misfit(self.schema["default"], self.plain, "x", MOST_STEPS)
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -133,7 +134,7 @@ def question(
         choices.append(CallChoice(DEFAULT, "leave it out"))
     rest = fields[number + 1 :]
     if rest and choices[-1].key == DEFAULT and all(one.has_default or not one.required for one in rest):
-        choices.append(CallChoice(REST, "defaults for all that is left"))
+        choices.append(CallChoice(REST, "use the defaults for the rest"))
     choices.append(CallChoice(DECLINE, "decline"))
     place = f" ({number + 1} of {len(fields)})" if len(fields) > 1 else ""
     detail = _detail(server, origin, message if number == 0 else "", *lines, again=again)
@@ -151,7 +152,7 @@ def value_of(field: FormField, reply: CallReply) -> tuple[Any, str]:
         value = _typed(field, reply.note.strip())
     except ValueError as error:
         return None, str(error)
-    return value, misfit(value, field.plain, field.title)
+    return value, misfit(value, field.plain, field.title, MOST_STEPS)
 
 
 def defaults(fields: Iterable[FormField]) -> dict[str, Any]:
@@ -186,7 +187,7 @@ def _option(field: FormField, word: str) -> Any:
 def _detail(server: str, origin: str, message: str, *lines: str, again: str = "") -> tuple[str, ...]:
     own = [labelled("Again", again)] if again else []
     own.append(labelled("Server", f"{server} ({origin}) asks this, not Quintet"))
-    own.append(labelled("Goes to", f"{server}, and into this session's journal: type no secret"))
+    own.append(labelled("Goes to", f"{server}, and this session's journal: do not type secrets"))
     return (*own, BETWEEN, *(message[:MOST_TEXT].splitlines() if message else ()), *lines)
 
 

@@ -50,6 +50,7 @@ class _Bounded(httpx2.AsyncBaseTransport):
         response = await self._inner.handle_async_request(request)
         if response.is_error:
             self._gauge.refusal = f"HTTP {response.status_code} {response.reason_phrase}".strip()
+            self._gauge.login |= _wants_login(response)
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
             raise httpx2.ReadError("it compresses its answers, although it was asked not to")
@@ -59,6 +60,12 @@ class _Bounded(httpx2.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _wants_login(response: httpx2.Response) -> bool:
+    """As OAuth says it: nobody is logged in, or the login does not allow this."""
+    challenge = response.headers.get("www-authenticate", "")
+    return response.status_code == 401 or (response.status_code == 403 and "insufficient_scope" in challenge)
 
 
 @asynccontextmanager

@@ -184,7 +184,7 @@ class Login:
         for url in (address, str(found.token_endpoint) if found else address):
             parts = urlsplit(url)
             if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in LOOPBACK):
-                raise OAuthFlowError(f"{parts.scheme}://{parts.netloc} is not https: no login is sent there")
+                raise OAuthFlowError(f"{parts.scheme}://{parts.netloc} is not https: no credentials are sent there")
         self._state = parse_qs(urlsplit(address).query).get("state", [""])[0]
         self._came = asyncio.get_running_loop().create_future()
         self._show(address)
@@ -194,7 +194,7 @@ class Login:
             async with asyncio.timeout(LOGIN_SECONDS):
                 return await self._came
         except TimeoutError:
-            raise OAuthFlowError(f"nobody logged in within {LOGIN_SECONDS:g} s") from None
+            raise OAuthFlowError(f"the login was not completed within {LOGIN_SECONDS:g} s") from None
 
     async def _visited(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """A browser that comes back. Whoever does not bring the state of this login is sent away, and nothing ends."""

@@ -28,7 +28,7 @@ from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.opened_places import NOTHING_OPENED, OpenedPlaces, opened
 from quintet.domain.turn.tool_spec import Advisers, CallQuestion, CallReply, Touch
-from quintet.features.mcp.sandboxed import hidden, read_folders, start_hint, tool_homes, whole
+from quintet.features.mcp.sandboxed import hidden, read_folders, set_inside, start_hint, tool_homes, whole
 from quintet.features.mcp.values import (
     OWN_SETTINGS,
     Forgotten,
@@ -118,7 +118,7 @@ class McpPool:
             return touch
         effects = {Effect.NETWORK} if found.url or found.network else set()
         effects |= set() if found.url else {Effect.EXECUTE}
-        why = f"{found.name}, which {found.origin} names, is {'reached' if found.url else 'started'}"
+        why = f"{found.name}, configured in {found.origin}, is {'reached' if found.url else 'started'}"
         return structs.replace(touch, effects=touch.effects | effects, why=why)
 
     async def offer(self, server: str) -> McpOffer:
@@ -142,7 +142,7 @@ class McpPool:
             raise ToolFailed(
                 f"{server} has no tool {tool}.{did_you_mean(tool, schema)} It has: {few(list(schema), 40) or 'none'}."
             )
-        if problem := misfit(arguments, schema, "tool_args"):
+        if problem := await asyncio.to_thread(misfit, arguments, schema, "tool_args"):  # it may be made to take long
             raise ToolFailed(f"{server}:{tool}: {problem}. Its arguments: {wanted(schema)}.")
         seconds = self._named(server).timeout
         loop = asyncio.get_running_loop()
@@ -207,7 +207,8 @@ class McpPool:
         except TimeoutError:
             why = f"no answer within {server.timeout:g} s, so it was ended"
         except ServerRefused as refused:
-            raise ToolFailed(f"{name}: {refused}") from None
+            login = f".{_login_hint(name)}" if refused.login else ""
+            raise ToolFailed(f"{name}: {str(refused).rstrip('.') if login else refused}{login}") from None
         except Lost as lost:
             if isinstance(lost, Forgotten) or not (once or self._ends[name]):
                 await self._end(name)
@@ -222,7 +223,7 @@ class McpPool:
         found = next((server for server in servers if server.name == name), None)
         if found is None:
             names = [server.name for server in servers]
-            there = f"There are: {', '.join(names)}." if names else "None is configured."
+            there = f"Available: {', '.join(names)}." if names else "None is configured."
             raise ToolFailed(" ".join(filter(None, (f"there is no server {name}.", there, *notes))))
         if found.problem:
             raise ToolFailed(f"{name} cannot be used: {found.problem} ({found.origin})")
@@ -238,7 +239,7 @@ class McpPool:
             note = ""
             if kept:
                 changed = kept.server != server
-                note = f"{name} {'is configured again' if changed else 'had ended'} and was started again"
+                note = f"{name} {'has a new configuration' if changed else 'had ended'} and was started again"
                 await self._end(name, counted=not changed)
             if self._ends[name] >= MOST_ENDS:
                 raise ToolFailed(
@@ -263,11 +264,12 @@ class McpPool:
         except TimeoutError:
             self._ends[server.name] += 1
             late = f"{server.name} was not ready within {server.timeout:g} s."
-            raise ToolFailed(f"{late}{self._hint(server, '')}") from None
+            raise ToolFailed(f"{late}{self._start_hint(server)}") from None
         except (Lost, ServerRefused) as error:
             self._ends[server.name] += 1
             why = f"{server.name} cannot be used: {error}".rstrip(".")
-            raise ToolFailed(f"{why}.{self._hint(server, str(error))}") from None
+            hint = _login_hint(server.name) if error.login else self._start_hint(server, str(error))
+            raise ToolFailed(f"{why}.{hint}") from None
         opened: Conversation = converse(made)
         return opened
 
@@ -292,9 +294,7 @@ class McpPool:
             return None
         return load("features.mcp.oauth:session_auth")(server, self._logins, self._learn)
 
-    def _hint(self, server: McpServer, said: str) -> str:
-        if server.url and ("HTTP 401" in said or "needs a login" in said):
-            return f" Log in with `quintet mcp login {server.name}`, or give it `headers`."
+    def _start_hint(self, server: McpServer, said: str = "") -> str:
         return "" if server.url else start_hint(server, self.hidden(server), said)
 
     def _whose(self, server: McpServer) -> str:
@@ -313,19 +313,24 @@ class McpPool:
         )
         if server.origin == OWN_SETTINGS:  # one that a project names may have a network: it is shown no more
             grant = opened(grant, self._places, writes=True)
-        argv = (os.path.expanduser(server.command[0]), *server.command[1:])
+        command = (os.path.expanduser(server.command[0]), *server.command[1:])
+        argv, variables = set_inside(command, server.env)
         launch = await asyncio.to_thread(self._containment.launch, argv, self._root, grant, sealed_home=True)
         own = {"XDG_CACHE_HOME": cache, "npm_config_cache": f"{cache}/npm", "UV_CACHE_DIR": f"{cache}/uv"}
         around = child_environment() if self._containment.kind is Sandbox.BWRAP else own_environment()
         if home:
             own |= {"HOME": home, **tool_homes()}
-        environment = {**around, **launch.variables, **own, **server.env}
+        environment = {**around, **launch.variables, **own, **variables}
         return await Piped.start(launch, environment)
 
     async def _end(self, name: str, *, counted: bool = True) -> None:
         if open := self._open.pop(name, None):
             self._ends[name] += counted
             await asyncio.shield(open.close())
+
+
+def _login_hint(name: str) -> str:
+    return f" Log in with `quintet mcp login {name}`, or give it `headers`."
 
 
 def _loaded() -> tuple[Any, Any]:

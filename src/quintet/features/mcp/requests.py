@@ -140,11 +140,11 @@ class CallHelp:
     async def _refused(self, server: McpServer, params: types.CreateMessageRequestParams) -> str:
         """Why the model is not asked; empty if it is. The person is asked first, unless the settings say otherwise."""
         if server.sampling == "deny":
-            return "the user's settings say no"
+            return "the user's settings do not allow it"
         if self._advisers is None or not self._advisers.ready("smart"):
             return "there is no language model here"
         if params.tools:
-            return "a model that a server asks has no tools"
+            return "a server may not give the model tools"
         if self._too_often():
             return f"it asked more than {MOST_ASKED} times in one call"
         known = server.sampling == "allow" or server.name in self._allowed
@@ -165,7 +165,9 @@ def _may_it(server: McpServer, params: types.CreateMessageRequestParams) -> Call
         BETWEEN,
         *_told(params)[0][: forms.MOST_TEXT].splitlines(),
     )
-    return CallQuestion(f"Allow MCP server {server.name} to ask your model?", choices, detail, spends=True)
+    return CallQuestion(
+        f"Allow MCP server {server.name} to send a request to your model?", choices, detail, spends=True
+    )
 
 
 def _told(params: types.CreateMessageRequestParams) -> tuple[str, list[Image]]:
@@ -179,7 +181,7 @@ def _told(params: types.CreateMessageRequestParams) -> tuple[str, list[Image]]:
             elif isinstance(block, types.ImageContent):
                 images.append(_image(block))
             else:
-                raise ValueError("only text and pictures can be sent to the model")
+                raise ValueError("only text and images can be sent to the model")
     text = "\n\n".join(pieces)
     if len(text) > MOST_SAMPLE:
         raise ValueError(f"{len(text)} characters; the limit is {MOST_SAMPLE}")
@@ -193,5 +195,5 @@ def _image(block: types.ImageContent) -> Image:
         raise ValueError("a picture that is not base64") from None
     kind = media_type(data)
     if not kind:
-        raise ValueError("a picture that is not PNG, JPEG, WebP or GIF")
+        raise ValueError("an image that is not PNG, JPEG, WebP or GIF")
     return Image(kind, block.data)

@@ -8,13 +8,15 @@ never given.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from quintet.adapters.processes.host_programs import acts_on_programs
 from quintet.adapters.processes.host_programs import program as program_on_path
 from quintet.adapters.sandbox.host_mounts import below, home, shown_folders, toolchains
 from quintet.domain.base.lazy_regex import regex
 from quintet.features.mcp.values import OWN_SETTINGS, McpServer
 
+ENV = "/usr/bin/env"
 SCRIPTS = (".js", ".mjs", ".cjs", ".ts", ".py", ".jar", ".rb", ".sh")
 PACKAGE = ("package.json", "pyproject.toml", "pyvenv.cfg", "node_modules")  # beside these, a package begins
 FETCHING = frozenset({"npx", "uvx", "bunx", "pnpx", "pipx", "docker", "podman", "deno"})  # that get what they run
@@ -128,3 +130,13 @@ def _seen() -> tuple[str, ...]:
 
 def _among(path: str, folders: Sequence[str]) -> bool:
     return any(below(path, folder) for folder in folders)
+
+
+def set_inside(argv: tuple[str, ...], variables: Mapping[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The command that sets, inside the sandbox, the variables that would act on the programs which build it, and the
+    rest of the variables. Those hold no secrets: they say what is loaded, and from where."""
+    inside = {name: value for name, value in variables.items() if acts_on_programs(name)}
+    if not inside:
+        return argv, dict(variables)
+    words = (ENV, *(f"{name}={value}" for name, value in inside.items()), *argv)
+    return words, {name: value for name, value in variables.items() if name not in inside}

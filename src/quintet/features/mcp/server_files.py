@@ -18,7 +18,7 @@ from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.trusted_content import Trust
 from quintet.features.mcp.sandboxed import refused_folder
 from quintet.features.mcp.settings import McpServerSettings
-from quintet.features.mcp.values import OWN_SETTINGS, McpServer
+from quintet.features.mcp.values import EDITOR, OWN_SETTINGS, McpServer
 
 PROJECT_SETTINGS = ".quintet/settings.toml"
 OFF = "it is switched off"
@@ -45,7 +45,7 @@ def servers(
     """
     found = {}
     for name, given in own.items():
-        origin = PROJECT_SETTINGS if name in theirs else OWN_SETTINGS
+        origin = PROJECT_SETTINGS if name in theirs else EDITOR if given.by_editor else OWN_SETTINGS
         made = _made(name, origin, _entry(given), variables, refuses if name in theirs else None)
         problem = made.problem or refused_folder((*given.folders, *given.write), root, private)
         secret = VARIABLE.sub(lambda match: variables.get(match[1]) or match[2] or "", given.client_secret)

@@ -32,7 +32,7 @@ async def mcp(opening: Opening, words: tuple[str, ...]) -> str:
     if found and found.origin != OWN_SETTINGS and not pool.runs(found.name):
         # A server that a project brought is started by a call that was approved, or by the user's own hand outside.
         raise UsageError(
-            f"{found.name} is not running yet, and is named by {found.origin}: quintet mcp tools {found.name}"
+            f"{found.name} is not running yet, and is configured in {found.origin}: quintet mcp tools {found.name}"
         )
     offer = await pool.offer(words[0])
     tools = [(one.name, brief(wanted(one.schema)), brief(one.description)) for one in offer.tools]
@@ -53,7 +53,7 @@ async def prompt(opening: Opening, name: str, words: tuple[str, ...]) -> str:
         raise UsageError(f"there is no MCP server {server}.{did_you_mean(server, [one.name for one in servers])}")
     if found.origin != OWN_SETTINGS and not pool.runs(found.name):
         raise UsageError(
-            f"{found.name} is not running yet, and is named by {found.origin}: quintet mcp tools {found.name}"
+            f"{found.name} is not running yet, and is configured in {found.origin}: quintet mcp tools {found.name}"
         )
     prompts = await pool.prompts(found.name)
     chosen = next((one for one in prompts if one.name.lower() == wanted), None)

@@ -60,7 +60,7 @@ async def pipe_lines(child: Piped, gauge: Gauge) -> AsyncIterator[TransportStrea
                     await child.writer.drain()
                 except OSError:
                     left = await child.leaves(LEAVING_SECONDS)
-                    gauge.lost = gauge.lost or ("it ended" if left else "it no longer listens")
+                    gauge.lost = gauge.lost or ("it ended" if left else "it no longer accepts input")
                     await incoming.aclose()
                     return
 

@@ -86,7 +86,7 @@ def _only(servers: McpPool) -> str:
     names = [server.name for server in servers.listed()[0] if not server.problem]
     if len(names) == 1:
         return names[0]
-    raise ToolFailed(f"server: which one? There are: {', '.join(names)}" if names else f"no server: {HOW_TO_ADD}")
+    raise ToolFailed(f"server: which one? Available: {', '.join(names)}" if names else f"no server: {HOW_TO_ADD}")
 
 
 def _servers(servers: McpPool) -> ToolResult:

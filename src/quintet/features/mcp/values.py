@@ -9,6 +9,7 @@ from msgspec import Struct, field
 from quintet.domain.turn.tool_spec import Consulted
 
 OWN_SETTINGS = "your settings"  # where a server of the user's own comes from
+EDITOR = "your editor"  # where one comes from that an ACP client names: it may pass on what a project names
 
 
 class McpServer(Struct, frozen=True):
@@ -89,7 +90,11 @@ class McpAnswer(Struct, frozen=True):
 
 
 class Lost(Exception):
-    """The server ended, cannot be reached, or was cut off."""
+    """The server ended, cannot be reached, or was cut off; `login`: it wants to know who asks."""
+
+    def __init__(self, said: str, *, login: bool = False) -> None:
+        super().__init__(said)
+        self.login = login
 
 
 class Forgotten(Lost):
@@ -97,11 +102,15 @@ class Forgotten(Lost):
 
 
 class ServerRefused(Exception):
-    """The server answered with an error, or with what is no answer; `code` is the protocol's, where it gave one."""
+    """The server answered with an error, or with what is no answer.
 
-    def __init__(self, said: str, code: int = 0) -> None:
+    `code` is the protocol's, where it gave one; `login`: the server wants to know who asks.
+    """
+
+    def __init__(self, said: str, code: int = 0, *, login: bool = False) -> None:
         super().__init__(said)
         self.code = code
+        self.login = login
 
 
 def prompt_usage(server: str, prompt: McpPrompt) -> str:

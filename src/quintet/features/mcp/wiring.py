@@ -13,9 +13,9 @@ from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.adapters.settings.layers import LoadedSettings
 from quintet.adapters.settings.trust import trust_of
-from quintet.adapters.tasks.health_probe import is_here
+from quintet.adapters.shell_grammar.programs import is_here
 from quintet.domain.permission.exposure import given_to, may_be_secret
-from quintet.domain.tasks.health import Finding, HealthScope, Severity
+from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
 from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.mcp.logins import Logins
 from quintet.features.mcp.pool import REQUIREMENT, McpPool
@@ -24,8 +24,9 @@ from quintet.features.mcp.settings import McpSettings
 from quintet.features.mcp.values import McpServer
 
 if TYPE_CHECKING:
+    from quintet.adapters.settings.checkup import Checkup
     from quintet.app.machine_parts import PartSources
-    from quintet.app.services import Checkup, Opening
+    from quintet.app.services import Opening
 
 
 def make_mcp(
@@ -96,6 +97,16 @@ def _hides(value: str, redacted: Callable[[str], str]) -> bool:
     return bool(value) and (redacted(value) != value or "@" in value.partition("://")[2])
 
 
+MCP_SERVER_UNUSABLE = FindingKind(
+    "MCP_SERVER_UNUSABLE",
+    Severity.WARNING,
+    HealthScope.PROJECT,
+    "An MCP server is configured and cannot start.",
+    "`quintet mcp doctor` starts each and shows the result; `quintet mcp list` shows where each is configured.",
+)
+KINDS = (MCP_SERVER_UNUSABLE,)
+
+
 def servers_can_start(checkup: Checkup) -> Iterator[Finding]:
     """For the doctor: what is wrong with servers as far as it shows without starting one."""
     places, loaded = checkup.places, checkup.loaded
@@ -111,8 +122,7 @@ def servers_can_start(checkup: Checkup) -> Iterator[Finding]:
 
 
 def _unusable(subject: str, problem: str) -> Finding:
-    advice = "`quintet mcp doctor` starts each and says how it went; `quintet mcp list` shows where each is named."
-    return Finding("MCP_SERVER_UNUSABLE", Severity.WARNING, HealthScope.PROJECT, subject, problem, advice)
+    return MCP_SERVER_UNUSABLE.of(subject, problem)
 
 
 def mcp_package(around: PartSources | None = None) -> MachinePart:

@@ -7,6 +7,6 @@ FEATURE = Feature(
     about="sessions as OpenTelemetry spans",
     package=__name__,
     settings={"observability": "settings:ObservabilitySettings"},
-    checks=(FeatureCheck("observer:extra_is_installed"),),
+    checks=(FeatureCheck("observer:extra_is_installed", kinds="observer:KINDS"),),
     observer="observer:observer",
 )

@@ -1,4 +1,4 @@
-"""Sends spans to an OpenTelemetry collector by OTLP over HTTP: the extra `otel`, imported when the setting is on.
+"""Sends spans and metrics to an OpenTelemetry collector by OTLP over HTTP, where the setting is on: the extra `otel`.
 
 Where to and how is said by the standard OTEL_ variables. `take` must not throw, and never waits for the collector; what
 goes wrong is logged once, and the session goes on.
@@ -16,14 +16,17 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
 
 from quintet.domain.journal.protocol import Recorded
-from quintet.features.otel.spans import AGENT, Span, Spans
+from quintet.features.otel.spans import AGENT, BOUNDS, UNITS, Span, Spans, measured
 
 CLOSE_SECONDS = 3.0  # that the last spans get to leave
 REACH_SECONDS = 0.5  # to see at the end whether anybody listens
@@ -44,6 +47,17 @@ class OtelExporter:
             resource=Resource.create({**about, "service.version": version}), shutdown_on_exit=False
         )
         self._provider.add_span_processor(BatchSpanProcessor(self._wire))
+        self._metrics_wire = OTLPMetricExporter(timeout=None if timed else CLOSE_SECONDS)
+        self._meters = MeterProvider(
+            [PeriodicExportingMetricReader(self._metrics_wire)],
+            resource=Resource.create({**about, "service.version": version}),
+            shutdown_on_exit=False,
+        )
+        meter = self._meters.get_meter(AGENT, version, schema_url=SCHEMA)
+        self._histograms = {
+            name: meter.create_histogram(name, unit, explicit_bucket_boundaries_advisory=BOUNDS[name])
+            for name, unit in UNITS.items()
+        }
         self._tracer = self._provider.get_tracer(AGENT, version, schema_url=SCHEMA)
         self._begun: dict[str, Any] = {}  # turns, by key
 
@@ -72,16 +86,23 @@ class OtelExporter:
         if span.error:
             made.set_status(Status(StatusCode.ERROR, span.error))
         made.end(span.end)
+        for one in measured(span):
+            self._histograms[one.metric].record(one.value, one.attributes)
 
     async def close(self) -> None:
         """Send what is left; a collector that does not answer is given up, one that is not there at once."""
         if not await self._reached():
-            await asyncio.to_thread(self._wire.shutdown)
+            await asyncio.to_thread(self._give_up)
             self._say("the collector cannot be reached; the last spans are not sent")
-        enough = threading.Timer(CLOSE_SECONDS, self._wire.shutdown)
+        enough = threading.Timer(CLOSE_SECONDS, self._give_up)
         enough.start()
         await asyncio.to_thread(self._provider.shutdown)
+        await asyncio.to_thread(self._meters.shutdown)
         enough.cancel()
+
+    def _give_up(self) -> None:
+        self._wire.shutdown()
+        self._metrics_wire.shutdown()
 
     async def _reached(self) -> bool:
         """Whether a connection to the collector opens; by way of a proxy nobody can tell."""

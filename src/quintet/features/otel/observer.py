@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING
 
 from quintet import __version__
 from quintet.domain.journal.protocol import Noticed, Recorded
-from quintet.domain.tasks.health import Finding, HealthScope, Severity
+from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
 from quintet.engine.session.core import Core
 from quintet.features.otel.settings import ObservabilitySettings
 from quintet.features.otel.spans import Spans
 
 if TYPE_CHECKING:
-    from quintet.app.services import Checkup
+    from quintet.adapters.settings.checkup import Checkup
 
-MISSING = (
-    "observability.otel is on, but OpenTelemetry is not installed, so no spans are sent: pip install 'quintet[otel]'"
-)
+MISSING = "observability.otel is on, but OpenTelemetry is not installed, so no spans are sent: quintet install otel"
 
 
 GRPC = (
-    "OTEL_EXPORTER_OTLP_PROTOCOL is grpc, and spans are sent by HTTP only: name the collector's HTTP port, 4318, in "
-    "OTEL_EXPORTER_OTLP_ENDPOINT and set the protocol to http/protobuf"
+    "OTEL_EXPORTER_OTLP_PROTOCOL is grpc, but spans are sent only by HTTP: set OTEL_EXPORTER_OTLP_ENDPOINT to the "
+    "collector's HTTP port, 4318, and OTEL_EXPORTER_OTLP_PROTOCOL to http/protobuf"
 )
 
 
@@ -49,8 +47,18 @@ def _wants_grpc() -> bool:
     return next((os.environ[name] for name in names if os.environ.get(name)), "") == "grpc"
 
 
+OTEL_MISSING = FindingKind(
+    "OTEL_MISSING",
+    Severity.WARNING,
+    HealthScope.MACHINE,
+    "`observability.otel` is on, and its packages are not installed.",
+    "quintet install otel",
+)
+KINDS = (OTEL_MISSING,)
+
+
 def extra_is_installed(checkup: Checkup) -> Iterator[Finding]:
     """For the doctor, where the settings want spans."""
     if checkup.settings.table("observability", ObservabilitySettings).otel and find_spec("opentelemetry") is None:
         problem, _, advice = MISSING.partition(": ")
-        yield Finding("OTEL_MISSING", Severity.WARNING, HealthScope.MACHINE, "quintet[otel]", problem, advice)
+        yield OTEL_MISSING.of("quintet[otel]", problem, advice)

@@ -1,7 +1,8 @@
 """A journal as OpenTelemetry spans: a turn is `invoke_agent`, each request in it `chat`, each call `execute_tool`.
 
-A view over the session's activities. Names and attributes follow the GenAI semantic conventions, what they have no name
-for is under `quintet.`. What people, models and tools said is left out unless `content` is wanted.
+A view over the session's activities; what a request measured is one over its span. Names and attributes follow the
+GenAI semantic conventions, what they have no name for is under `quintet.`. What people, models and tools said is left
+out unless `content` is wanted.
 """
 
 from __future__ import annotations
@@ -35,6 +36,42 @@ class Span(Struct, frozen=True):
     client: bool = False  # whether it is a request to somebody else
     end: int | None = None
     error: str = ""
+
+
+class Measurement(Struct, frozen=True):
+    """A value of one of the conventions' metrics."""
+
+    metric: str
+    value: float
+    attributes: dict[str, Value]
+
+
+TOKEN_USAGE = "gen_ai.client.token.usage"
+DURATION = "gen_ai.client.operation.duration"
+UNITS = {TOKEN_USAGE: "{token}", DURATION: "s"}
+# The bounds of buckets that the conventions advise.
+BOUNDS: dict[str, tuple[float, ...]] = {
+    TOKEN_USAGE: tuple(4.0**power for power in range(14)),
+    DURATION: tuple(0.01 * 2**power for power in range(14)),
+}
+_MEASURED_BY = (
+    *("gen_ai.operation.name", "gen_ai.provider.name", "gen_ai.request.model", "gen_ai.response.model"),
+    *("server.address", "server.port", "error.type"),
+)
+
+
+def measured(span: Span) -> list[Measurement]:
+    """What a request that is over measured: how long it took, and its tokens."""
+    if span.end is None or not span.client:
+        return []
+    about = {name: span.attributes[name] for name in _MEASURED_BY if name in span.attributes}
+    used = {kind: span.attributes.get(f"gen_ai.usage.{kind}_tokens", 0) for kind in ("input", "output")}
+    tokens = [
+        Measurement(TOKEN_USAGE, float(count), {**about, "gen_ai.token.type": kind})
+        for kind, count in used.items()
+        if isinstance(count, int) and count
+    ]
+    return [Measurement(DURATION, (span.end - span.begin) / 1e9, about), *tokens]
 
 
 class Spans:
@@ -107,6 +144,8 @@ class Spans:
         if reply := request.reply:
             finish: dict[str, Value] = {"gen_ai.response.finish_reasons": (str(reply.finish),)}
             said = self._said("output", "assistant", reply.text, reply.finish)
+            named = {"gen_ai.response.model": reply.response_model, "gen_ai.response.id": reply.response_id}
+            finish |= {name: value for name, value in named.items() if value}
             attributes |= {**_usage(reply.usage), **finish, "quintet.cost": reply.cost, **said}
         span = self._span(request.key, "chat", model, moment(request.begun.at), attributes, client=True)
         error = "" if request.outcome == "ok" else request.code or "interrupted"

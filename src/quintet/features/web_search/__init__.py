@@ -8,6 +8,6 @@ FEATURE = Feature(
     package=__name__,
     tools=("tools:web_search", "tools:web_get_contents"),
     parts={"web search": "parts:web_search"},
-    checks=(FeatureCheck("parts:chosen_engine_is_set_up"),),
+    checks=(FeatureCheck("parts:chosen_engine_is_set_up", kinds="parts:KINDS"),),
     service="web:open_web",
 )

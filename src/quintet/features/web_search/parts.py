@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from quintet.adapters.processes.python_environment import package_part
 from quintet.app.machine_parts import PartSources
 from quintet.domain.settings.settings import WebSettings
-from quintet.domain.tasks.health import Finding, HealthScope, Severity
+from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
 from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.web_search.values import chosen
 
 if TYPE_CHECKING:
-    from quintet.app.services import Checkup
+    from quintet.adapters.settings.checkup import Checkup
 
 
 def web_search(around: PartSources) -> MachinePart:
@@ -34,10 +34,18 @@ def _missing(web: WebSettings) -> str:
     return f"{name}: {missing}" if missing else ""
 
 
+WEB_SEARCH_UNUSABLE = FindingKind(
+    "WEB_SEARCH_UNUSABLE",
+    Severity.WARNING,
+    HealthScope.MACHINE,
+    "`web.search` names an engine that lacks its key or address.",
+    "Set what the finding names.",
+)
+KINDS = (WEB_SEARCH_UNUSABLE,)
+
+
 def chosen_engine_is_set_up(checkup: Checkup) -> Iterator[Finding]:
     """For the doctor: an engine that the settings name can be asked."""
     if checkup.settings.web.search != "auto" and (missing := _missing(checkup.settings.web)):
         problem = f'web.search is "{missing.partition(":")[0]}", which cannot be used'
-        yield Finding(
-            "WEB_SEARCH_UNUSABLE", Severity.WARNING, HealthScope.MACHINE, checkup.settings.web.search, problem, missing
-        )
+        yield WEB_SEARCH_UNUSABLE.of(checkup.settings.web.search, problem, missing)

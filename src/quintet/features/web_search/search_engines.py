@@ -140,7 +140,7 @@ def _answer(who: str, got: Fetched) -> dict[str, Any]:
     if got.status == 429:
         raise ToolFailed(f"{who} limits the rate of requests (429)", hint="wait a moment, or set web.search to another")
     if got.status != 200:
-        raise ToolFailed(f"{who} answers {got.status}: {got.body[:200].decode('utf-8', 'replace').strip()}")
+        raise ToolFailed(f"{who} answered {got.status}: {got.body[:200].decode('utf-8', 'replace').strip()}")
     try:
         answer = wire_json.decode(got.body)
     except msgspec.DecodeError:

@@ -62,7 +62,7 @@ class OpenWeb:
     async def _page(self, url: str) -> Page:
         got = await self._fetcher.send(url)
         if got.status != 200:
-            raise ToolFailed(f"{got.url}: the server answers {got.status}")
+            raise ToolFailed(f"{got.url}: the server answered {got.status}")
         cut = f"only its first {self._settings.max_bytes} bytes were read" if got.cut else ""
         if got.kind == "application/pdf" or got.body.startswith(b"%PDF-"):
             if got.cut or len(got.body) > PDF_BYTES:

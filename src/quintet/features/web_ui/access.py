@@ -16,33 +16,42 @@ from msgspec import Struct
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 MOST_WRONG = 10  # tokens from one address, within
 WINDOW_SECONDS = 60.0
+MOST_ADDRESSES = 10_000  # they are cheap to invent
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
-# What decides about programs outside the sandbox, secrets and addresses is changed at the user's own terminal only:
-# whoever has the token would otherwise have the user's rights.
-_AT_THE_TERMINAL = (
-    "cycle.",
-    "git.",
-    "hooks.",
-    "sandbox.",
-    "protect.",
-    "secrets.",
-    "mcp.",
-    "web.",
-    "forge.",
-    "browser.",
-    "observability.",
+# The settings that can be changed from a page: how sessions look and think, and what ends them. All others, also those
+# of features and those that are yet to come, are changed at the user's own terminal only: they decide what runs outside
+# the sandbox, what needs approval, where requests and keys go, what is secret and what is kept. Whoever has the token
+# would otherwise have the user's rights.
+FROM_A_PAGE = frozenset(
+    f"{table}.{name}"
+    for table, names in {
+        "dials": "work_mode run_control model_mode abort_active_tool",
+        "routing": "fast_effort smart_effort deep_effort",
+        "limits": "max_turns max_cost max_calls max_seconds input_bytes retries retry_seconds",
+        "runs": "reasoning delivery_check qa_review qa_feedback qa_modes qa_controls",
+        "compression": "share max_messages max_tokens keep_messages by",
+        "tools": "presentation all_schemas swe_phases",
+        "display": "color theme bell",
+        "prompt": "enter rapid_paste keys",
+        "doctor": "free_bytes",
+        "retry": "max_attempts base_seconds step_seconds max_reset_seconds",
+    }.items()
+    for name in names.split()
 )
-OWN_LINES = "prompt.own_lines"
-HOW_IN = "Open the link that `quintet web` printed: it holds the token."
+HOW_THERE = "with /settings in a session there"
+HOW_IN = "Open the link that `quintet web` printed: it contains the token."
+NOT_THE_TOKEN = "That is not the token of this server."
 
 # Nothing runs but our own scripts, nothing is loaded from elsewhere, and no page can put ours into a frame.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "manifest-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
+FORENSICS_POLICY = "sandbox allow-scripts; frame-ancestors 'none'"  # beside the one that stands in that page
 HEADERS = {
     "Content-Security-Policy": POLICY,
+    "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",  # with none at all a form would not name its origin
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -53,7 +62,7 @@ HEADERS = {
 
 def may_change(key: str) -> bool:
     """Whether a setting can be changed from a page."""
-    return not key.startswith(_AT_THE_TERMINAL) and key != OWN_LINES
+    return key in FROM_A_PAGE
 
 
 class VisitorRole(StrEnum):
@@ -122,30 +131,30 @@ def admitted(doors: Doors, knock: Knock) -> VisitorRole | Refusal:
         if role and knock.method not in SAFE_METHODS and not knock.origin:  # a browser always names it here
             return Refusal(403, "A request that changes something must name its origin.")
     if role is None:
-        return Refusal(401, HOW_IN if not knock.bearer else "That is not the token of this server.")
+        return Refusal(401, HOW_IN if not knock.bearer else NOT_THE_TOKEN)
     if role is VisitorRole.VIEWER and knock.method not in SAFE_METHODS:
-        return Refusal(403, "You can look at everything here and change nothing.")
+        return Refusal(403, "This link is read-only: you can see everything here, but change nothing.")
     return role
 
 
 class Attempts:
-    """Wrong tokens, by the address that they came from; too many close the door to that address for a while."""
+    """Wrong tokens, by the address that they came from.
+
+    Too many are no longer answered with a page but refused in short. A right token always gets in: everybody on a
+    machine has one address, and a process that guesses must not lock its user out.
+    """
 
     def __init__(self) -> None:
         self._wrong: dict[str, list[float]] = {}
 
-    def closed(self, address: str, now: float) -> bool:
-        recent = [at for at in self._wrong.get(address, ()) if now - at < WINDOW_SECONDS]
-        if recent:
-            self._wrong[address] = recent
-        else:
-            self._wrong.pop(address, None)
-        return len(recent) >= MOST_WRONG
-
-    def wrong(self, address: str, now: float) -> None:
-        self._wrong.setdefault(address, []).append(now)
-        if len(self._wrong) > 10_000:  # addresses are cheap to invent
+    def wrong(self, address: str, now: float) -> bool:
+        """Counts one; whether it is one too many."""
+        recent = [at for at in self._wrong.pop(address, ()) if now - at < WINDOW_SECONDS]
+        over = len(recent) >= MOST_WRONG
+        self._wrong[address] = recent if over else [*recent, now]
+        if len(self._wrong) > MOST_ADDRESSES:
             self._wrong.pop(next(iter(self._wrong)))
+        return over
 
 
 def hosts_of(host: str, port: int, names: tuple[str, ...] = ()) -> frozenset[str]:

@@ -2,91 +2,99 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any
 
 from quintet.domain.base.wording import counted
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import Line
-from quintet.domain.turn.command_output import COMMAND, first_lines, without_exit
+from quintet.domain.journal.describe import DIFF_ROLES
+from quintet.domain.turn.shown_output import COMMAND, both_ends, without_exit
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.features.web_ui.diff import counts, diff_table
-from quintet.features.web_ui.html import e
+from quintet.features.web_ui.diff import diff_table
+from quintet.features.web_ui.html import COPY, e
 from quintet.features.web_ui.markdown import StreamedHtml, rendered
-from quintet.surfaces.tui.transcript.transcript import Transcript
+from quintet.surfaces.transcript.blocks import (
+    ERROR_LINES,
+    MOST_LINES,
+    AnswerBlock,
+    Block,
+    CallBlock,
+    FoldedBlock,
+    JoinedCallsBlock,
+    LinesBlock,
+    PromptBlock,
+)
+from quintet.surfaces.transcript.transcript import Transcript
 
-MOST_OUTPUT = 400  # lines of one call
-MOST_DIFF = 40  # lines of a change that are shown without being asked for
-ERROR_LINES = 6
-PROGRESS_LINES = 5
 _EXPLAINED = (p.CallDecided, p.DialsTurned, p.QuestionAsked)
 
 
-class HtmlBlock(ABC):
-    foldable = False
-    folded = False
-    hidden = False
-    spaced = False
-    mark = 0
+class HtmlBlock(Block):
     kind = ""
-
-    def __init__(self) -> None:
-        self.id = ""
-        self.seq = 0  # the event it began with
-        self.why = 0  # the event whose reason it can tell
-        self._html: str | None = None
+    id = ""
+    seq = 0  # the event it began with
+    why = 0  # the event whose reason it can tell
+    _html: str | None = None
 
     def changed(self) -> None:
         self._html = None
 
     def html(self) -> str:
         if self._html is None:
-            space = " spaced" if self.spaced else ""
-            link = f'<a class="why" href="?why={self.why}" title="Why">why</a>' if self.why else ""
-            self._html = (
-                f'<div class="b {self.kind}{space}" id="{self.id}" data-seq="{self.seq}">{self.body(link)}</div>'
-            )
+            self._html = self._made(f' id="{self.id}"')
         return self._html
 
+    def inside(self) -> str:
+        """As a part of another block: a page finds by its id only what stands by itself."""
+        return self._made("")
+
+    def _made(self, id: str) -> str:
+        space = " spaced" if self.spaced else ""
+        why = f'<a class="why" href="?why={self.why}" title="Why">why</a>' if self.why else ""
+        own = f'<a class="anchor" href="#e{self.seq}" aria-label="Link to this">#</a>' if self.seq else ""
+        marks = f'<span class="marks">{own}{why}</span>' if own or why else ""
+        return f'<div class="b {self.kind}{space}"{id} data-seq="{self.seq}">{self.body()}{marks}</div>'
+
     @abstractmethod
-    def body(self, link: str) -> str:
-        """What stands inside it; `link` leads to its reason."""
+    def body(self) -> str:
+        """What stands inside it, beside the links to itself and to its reason."""
 
 
-class PromptHtml(HtmlBlock):
-    spaced = True
+class PromptHtml(HtmlBlock, PromptBlock):
     kind = "prompt"
 
-    def __init__(self, text: str, role: str = "bold", mark: str = "› ") -> None:
-        super().__init__()
-        self._text, self._role = text, role
-
-    def body(self, link: str) -> str:
-        quiet = ' class="dim"' if self._role == "dim" else ""
-        link = f'<a class="anchor" href="#e{self.seq}" aria-label="Link to this">#</a>' if self.seq else ""
-        return f'<span class="sign" aria-hidden="true">›</span><p{quiet}>{e(self._text)}</p>{link}'
+    def body(self) -> str:
+        quiet = ' class="dim"' if self.role == "dim" else ""
+        return f'<span class="sign" aria-hidden="true">›</span><p{quiet}>{e(self.text)}</p>'
 
 
-class LinesHtml(HtmlBlock):
-    kind = "lines"
+class LinesHtml(HtmlBlock, LinesBlock):
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        if self._is_diff:
+            return "lines rows"
+        columns = sum("  " in line.text.strip() for line in self.lines)
+        return "lines table" if columns > 1 else "lines"
 
-    def __init__(self, lines: Sequence[Line], indent: str = "") -> None:
-        super().__init__()
-        self.lines = list(lines)
+    def body(self) -> str:
+        whole = self._is_diff
+        texts = [line.text.rstrip() if whole else line.text.strip() for line in self.lines]
+        rows = [f'<p class="{roles(line.role)}">{e(text)}</p>' for line, text in zip(self.lines, texts, strict=True)]
+        return "".join(rows)
 
-    def body(self, link: str) -> str:
-        rows = [f'<p class="{roles(line.role)}">{e(line.text.strip())}</p>' for line in self.lines]
-        return "".join(rows) + link
+    @property
+    def _is_diff(self) -> bool:
+        """Whether the blanks that a line begins with are a part of it."""
+        return any(DIFF_ROLES.get(line.text[:1]) == line.role for line in self.lines)
 
 
-class AnswerHtml(HtmlBlock):
-    spaced = True
+class AnswerHtml(HtmlBlock, AnswerBlock):
     kind = "answer"
 
-    def __init__(self, text: str = "") -> None:
-        super().__init__()
-        self._streamed = StreamedHtml(text)
+    def __init__(self, text: str = "", *, plain: bool = False) -> None:
+        self._plain = plain
+        self._streamed = StreamedHtml(text, plain=plain)
         self.streams = False
 
     def append(self, text: str) -> None:
@@ -95,121 +103,75 @@ class AnswerHtml(HtmlBlock):
         self.changed()
 
     def finish(self, text: str) -> None:
-        self._streamed, self.streams = StreamedHtml(text), False
+        self._streamed, self.streams = StreamedHtml(text, plain=self._plain), False
         self.changed()
 
     def news(self) -> tuple[int, list[str]]:
         """The chunks that are new since it was shown last."""
         return self._streamed.news()
 
-    def body(self, link: str) -> str:
+    def body(self) -> str:
         self._streamed.news()
         return "".join(f'<div class="chunk">{chunk}</div>' for chunk in self._streamed.html())
 
 
-class FoldedHtml(HtmlBlock):
-    foldable = True
+class FoldedHtml(HtmlBlock, FoldedBlock):
     kind = "folded"
 
-    def __init__(self, heading: str, text: str = "", role: str = "dim", *, markdown: bool = False) -> None:
-        super().__init__()
-        self.heading = heading
-        self._parts = [text]
-        self._role, self._markdown = role, markdown
-
-    def append(self, text: str) -> None:
-        self._parts.append(text)
-        self.changed()
-
-    def body(self, link: str) -> str:
-        self._parts = ["".join(self._parts)]
-        text = self._parts[0].strip("\n")
-        inside = f'<div class="md">{rendered(text)}</div>' if self._markdown else f"<pre>{e(text)}</pre>"
+    def body(self) -> str:
+        text = self.text
+        inside = f'<div class="md">{rendered(text)}</div>' if self.markdown else f"<pre>{e(text)}</pre>"
         about = f'<span class="sum">{counted(text.count(chr(10)) + 1, "line")}</span>' if text else ""
-        heading = f"""<span class="{roles(self._role)}">{e(self.heading)}</span>"""
+        heading = f"""<span class="{roles(self.role)}">{e(self.heading)}</span>"""
         return f"<details><summary>{heading}{about}</summary>{inside}</details>"
 
 
-class CallHtml(HtmlBlock):
-    foldable = True
+class CallHtml(HtmlBlock, CallBlock):
     kind = "call"
+    row: HtmlBlock | None = None  # that it is folded into
 
-    def __init__(self, tool: str, about: str) -> None:
-        super().__init__()
-        self.tool, self.about = tool, about
-        self.status: CallStatus | None = None
-        self.content = ""
-        self.summary = ""
-        self._diff = self._open = False
-        self._progress: list[str] = []
-
-    def progress(self, text: str) -> None:
-        self._progress = "\n".join([*self._progress, text.rstrip("\n")]).split("\n")[-PROGRESS_LINES:]
-        self.changed()
-
-    def finish(self, status: CallStatus, content: str, summary: str, seconds: float, *, diff: bool) -> None:
-        self.status, self.content, self._diff = status, content, diff
-        said = summary or {CallStatus.OK: "", CallStatus.INTERRUPTED: "stopped"}.get(status, str(status))
-        took = f"{seconds:.1f} s" if seconds >= 0.1 else ""
-        self.summary = ", ".join(filter(None, (said, took)))
-        self._open = diff and sum(counts(content)) <= MOST_DIFF
-        self._progress = []
-        self.changed()
-
-    def show(self) -> None:
-        self._open = True
-        self.changed()
-
-    def body(self, link: str) -> str:
+    def body(self) -> str:
         state = "running" if self.status is None else str(self.status)
         head = (
             f'<summary class="{state}"><b>{e(self.tool)}</b> <span class="about">{e(self.about)}</span>'
             f'<span class="sum">{e(self.summary or ("running" if self.status is None else ""))}</span></summary>'
         )
-        opened = " open" if self._open else ""
+        opened = "" if self.folded else " open"
         if self.status is None:
-            shown = f"<pre>{e(chr(10).join(self._progress))}</pre>" if self._progress else ""
-            return f"<details open>{head}{shown}</details>{link}"
-        if self._diff:
-            return f"<details{opened}>{head}{diff_table(self.content.rstrip(chr(10)))}</details>{link}"
-        return f"<details{opened}>{head}{self._output()}</details>{'' if self._open else self._part()}{link}"
+            shown = f"<pre>{e(chr(10).join(self.latest))}</pre>" if self.latest else ""
+            return f"<details open>{head}{shown}</details>"
+        if self.diff:
+            return f"<details{opened}>{head}{diff_table(self.content.rstrip(chr(10)))}</details>"
+        return f"<details{opened}>{head}{self._output()}</details>{self._part() if self.folded else ''}"
 
     def _lines(self) -> list[str]:
         lines = self.content.rstrip("\n").split("\n") if self.content else []
-        return without_exit(lines, self.summary)
+        return without_exit(lines, self.shell)
 
     def _output(self) -> str:
         lines = self._lines()
-        more = f"\n… {len(lines) - MOST_OUTPUT} more lines" if len(lines) > MOST_OUTPUT else ""
-        return f'<pre tabindex="0">{e(chr(10).join(lines[:MOST_OUTPUT]) + more)}</pre>'
+        more = f"\n… {len(lines) - MOST_LINES} more lines" if len(lines) > MOST_LINES else ""
+        text = e(chr(10).join(lines[:MOST_LINES]) + more)
+        return f'<div class="out">{COPY}<pre tabindex="0" aria-label="Output">{text}</pre></div>'
 
     def _part(self) -> str:
-        """What is shown while it is folded: where an error ends, or how what a command printed begins."""
+        """What is shown while it is folded: where an error ends, or how what a command printed begins and ends."""
         lines = self._lines()
         if self.status is CallStatus.ERROR:
             return f'<pre class="part error">{e(chr(10).join(lines[-ERROR_LINES:]))}</pre>'
         if self.tool == COMMAND and self.status is CallStatus.OK and lines:
-            first, hidden = first_lines(lines)
-            more = f"\n… {counted(hidden, 'more line')}" if hidden > 0 else ""
-            return f'<pre class="part">{e(chr(10).join(first) + more)}</pre>'
+            first, hidden, last = both_ends(lines)
+            between = [f"… {counted(hidden, 'more line')}"] if hidden > 0 else []
+            return f'<pre class="part">{e(chr(10).join([*first, *between, *last]))}</pre>'
         return ""
 
 
-class JoinedHtml(HtmlBlock):
-    """The calls of a finished unit in one row; opened, each as before."""
-
-    foldable = True
+class JoinedHtml(HtmlBlock, JoinedCallsBlock):
     kind = "joined"
 
-    def __init__(self, calls: Sequence[CallHtml]) -> None:
-        super().__init__()
-        self._calls = calls
-        for call in calls:
-            call.hidden = True
-
-    def body(self, link: str) -> str:
-        brief = " · ".join(f"{e(call.tool)} {e(call.about[:32])}".strip() for call in self._calls)
-        inside = "".join(call.html() for call in self._calls)
+    def body(self) -> str:
+        brief = " · ".join(f"{e(call.tool)} {e(call.about[:32])}".strip() for call in self.calls)
+        inside = "".join(call.inside() for call in self.calls if isinstance(call, CallHtml))
         return f'<details><summary class="ok">{brief}</summary>{inside}</details>'
 
 
@@ -243,7 +205,7 @@ class WebTranscript(Transcript):
         if isinstance(event, p.CallDecided):
             self._decided[event.call] = recorded.seq
         super()._event(recorded)
-        for block in self.blocks[min(before, len(self.blocks)) :]:
+        for block in [one for one in self.blocks[min(before, len(self.blocks)) :] if not one.seq]:
             block.seq = recorded.seq
             block.why = recorded.seq if isinstance(event, _EXPLAINED) else 0
         if isinstance(event, p.ToolStarted) and event.call in self._calls:
@@ -258,6 +220,9 @@ class WebTranscript(Transcript):
     def _touch(self, block: Any) -> None:
         super()._touch(block)
         self._dirty[id(block)] = block
+        if isinstance(block, CallHtml) and block.row:
+            block.row.changed()
+            self._dirty[id(block.row)] = block.row
 
     def _join(self, calls: list[Any]) -> None:
         before = set(map(id, self.blocks))
@@ -266,6 +231,8 @@ class WebTranscript(Transcript):
             if id(block) not in before:
                 self._count += 1
                 block.id = f"{self._name}{self._count}"
+                for call in block.calls:
+                    call.row = block
         for call in calls:
             self._dirty[id(call)] = call
 

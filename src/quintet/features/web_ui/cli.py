@@ -18,7 +18,8 @@ from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.features.web_ui.access import LOOPBACK, Doors, VisitorRole, hosts_of
 from quintet.surfaces.tables import complain, say
 
-INSTALL = "pip install 'quintet[webui]'"
+EVERY_ADDRESS = ("0.0.0.0", "::")  # no browser calls a machine so
+INSTALL = "quintet install webui"
 
 
 def web(arguments: list[str]) -> int:
@@ -41,9 +42,10 @@ def web(arguments: list[str]) -> int:
     secure = bool(parsed.tls_cert) or parsed.behind_proxy
     names = tuple(one.lower() for one in parsed.name)
     doors = Doors(tokens, hosts_of(parsed.host, port, names), secure)
-    shown = names[0] if names else f"[{parsed.host}]:{port}" if ":" in parsed.host else f"{parsed.host}:{port}"
+    own = f"[{parsed.host}]:{port}" if ":" in parsed.host else f"{parsed.host}:{port}"
+    shown = names[0] if names else own
     url = f"{'https' if secure else 'http'}://{shown}{doors.below}/"
-    _tell(parsed, url, tokens)
+    _tell(parsed, url, tokens, f"http://{own}" if parsed.behind_proxy else "")
     if parsed.open and not parsed.json:
         _open(_door(f"{url}?token={tokens[VisitorRole.OWNER]}"))
     return serve(doors, places, listening, port, parsed.tls_cert, parsed.tls_key, proxied=parsed.behind_proxy)
@@ -56,14 +58,14 @@ def _flags(parser: ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=0, help="0 (the default): any free port")
     parser.add_argument("--open", action="store_true", dest="open", help="open it in your browser")
     parser.add_argument("--no-open", action="store_false", dest="open", help="the default")
-    parser.add_argument("--json", action="store_true", help="say where it is as one line of JSON")
-    parser.add_argument("--viewer-token", action="store_true", help="also make a link that can look and change nothing")
+    parser.add_argument("--json", action="store_true", help="print its address as one line of JSON")
+    parser.add_argument("--viewer-token", action="store_true", help="also make a read-only link")
     parser.add_argument(
         "--new-token", action="store_true", help="make new tokens: earlier links and browsers no longer work"
     )
     parser.add_argument("--tls-cert", default="", metavar="FILE", help="serve https with this certificate")
     parser.add_argument("--tls-key", default="", metavar="FILE", help="its key")
-    parser.add_argument("--behind-proxy", action="store_true", help="a proxy on this machine speaks https for it")
+    parser.add_argument("--behind-proxy", action="store_true", help="a proxy on this machine provides https")
     parser.add_argument(
         "--name",
         action="append",
@@ -88,6 +90,8 @@ def _check(parsed: Namespace) -> None:
         )
     if parsed.behind_proxy and not parsed.name:
         raise UsageError("--behind-proxy needs --name: the host name that browsers use")
+    if parsed.host in EVERY_ADDRESS and not parsed.name:
+        raise UsageError(f"--host {parsed.host} needs --name: the host name that browsers use, with its port")
 
 
 def _on_this_machine(host: str) -> bool:
@@ -99,18 +103,21 @@ def _on_this_machine(host: str) -> bool:
         return False
 
 
-def _tell(parsed: Namespace, url: str, tokens: dict[VisitorRole, str]) -> None:
+def _tell(parsed: Namespace, url: str, tokens: dict[VisitorRole, str], upstream: str) -> None:
+    """`upstream` is where a proxy finds it."""
     links = {role: f"{url}?token={token}" for role, token in tokens.items()}
     if parsed.json:
         told = {"url": url, "token": tokens[VisitorRole.OWNER], "link": links[VisitorRole.OWNER]}
         if VisitorRole.VIEWER in tokens:
             told |= {"viewer_token": tokens[VisitorRole.VIEWER], "viewer_link": links[VisitorRole.VIEWER]}
-        say([json.dumps(told)])
+        say([json.dumps(told | ({"upstream": upstream} if upstream else {}))])
     else:
         say([f"Open {links[VisitorRole.OWNER]}"])
         if VisitorRole.VIEWER in links:
-            say([f"To look only: {links[VisitorRole.VIEWER]}"])
-        complain("The link holds a token: anyone who has it can do what you can do here. Ctrl+C ends the server.")
+            say([f"Read-only: {links[VisitorRole.VIEWER]}"])
+        if upstream:
+            say([f"Your proxy must pass requests on to {upstream}, with their Host header."])
+        complain("The link contains a token: anyone who has it can do what you can do here. Ctrl+C ends the server.")
     sys.stdout.flush()
 
 
@@ -147,5 +154,5 @@ def kept_token(name: str, *, anew: bool = False) -> str:
             file.write(token)
         os.replace(f"{path}.new", path)
     except OSError as error:
-        raise QuintetError(f"{path}: the token cannot be kept ({error.strerror})") from error
+        raise QuintetError(f"{path}: the token cannot be saved ({error.strerror})") from error
     return token

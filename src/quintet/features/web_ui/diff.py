@@ -1,13 +1,19 @@
-"""A change as a table: numbers of both files, signs, and what changed inside a line marked."""
+"""A change as a table: numbers of both files, signs, code in its colours, and what changed inside a line marked."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
-from itertools import islice
+from functools import lru_cache
+from itertools import islice, pairwise
 
 from msgspec import Struct
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_for_filename
+from pygments.token import STANDARD_TYPES
+from pygments.util import ClassNotFound
 
 from quintet.domain.edits.numbered_diff import GAP, diff_rows
 from quintet.features.web_ui.html import e
@@ -15,6 +21,9 @@ from quintet.features.web_ui.html import e
 MOST_LINES = 2_000  # of one change
 MOST_COMPARED = 200  # characters of a line in which words are compared
 MOST_PAIRS = 100  # of lines that are compared in one change
+MOST_COLOURED = 300  # lines of a change
+MOST_WIDE = 200  # characters of a line that is coloured: some lexers take the square of it
+_NAMED = re.compile(r"^\+\+\+ (?:b/)?(.+?)\s*$", re.MULTILINE)
 _WORD = re.compile(r"\w+|\s+|.")
 _NAMES = {"+": "add", "-": "del", " ": "same"}
 
@@ -23,6 +32,7 @@ class _Line(Struct):
     sign: str
     number: int
     text: str
+    marked: tuple[tuple[int, int], ...] = ()  # what changed in it
     html: str = ""
 
 
@@ -32,6 +42,8 @@ def diff_table(changes: str) -> str:
     more = len(lines) - MOST_LINES
     lines = lines[:MOST_LINES]
     _mark_words(lines)
+    named = _NAMED.search(changes)
+    _colour(lines, named[1] if named else "")
     rows = "".join(_row(line) for line in lines)
     rest = f'<p class="more">{more} more lines</p>' if more > 0 else ""
     split = '<button type="button" class="split">Side by side</button>'
@@ -65,12 +77,50 @@ def _mark_words(lines: Sequence[_Line]) -> None:
         matcher = SequenceMatcher(None, before, after, autojunk=False)
         if matcher.ratio() < 0.4:
             continue
-        old, new = [], []
-        for kind, a, b, c, d in matcher.get_opcodes():
-            left, right = e("".join(before[a:b])), e("".join(after[c:d]))
-            old.append(left if kind == "equal" else f"<mark>{left}</mark>" if left else "")
-            new.append(right if kind == "equal" else f"<mark>{right}</mark>" if right else "")
-        gone.html, came.html = "".join(old), "".join(new)
+        changed = [opcode[1:] for opcode in matcher.get_opcodes() if opcode[0] != "equal"]
+        gone.marked = tuple((_width(before[:a]), _width(before[:b])) for a, b, _, _ in changed if b > a)
+        came.marked = tuple((_width(after[:c]), _width(after[:d])) for _, _, c, d in changed if d > c)
+
+
+def _width(words: Sequence[str]) -> int:
+    return sum(map(len, words))
+
+
+def _colour(lines: Sequence[_Line], name: str) -> None:
+    """`name` is that of the first file; those of the others stand between the lines."""
+    lexer = _lexer(name)
+    for number, line in enumerate(lines):
+        if not line.sign:
+            lexer = _lexer(line.text.strip()) if line.text != GAP else lexer
+        elif lexer and number < MOST_COLOURED and len(line.text) <= MOST_WIDE:
+            line.html = _pieces(
+                line, [(STANDARD_TYPES.get(kind, ""), text) for kind, text in lexer.get_tokens(line.text)]
+            )
+        elif line.marked:
+            line.html = _pieces(line, [("", line.text)])
+
+
+@lru_cache(maxsize=32)
+def _lexer(path: str) -> Lexer | None:
+    try:
+        return get_lexer_for_filename(os.path.basename(path), stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+def _pieces(line: _Line, tokens: Sequence[tuple[str, str]]) -> str:
+    """The text of a line in pieces: each of one colour, and marked or not."""
+    edges = {edge for mark in line.marked for edge in mark}
+    made, at = [], 0
+    for kind, text in tokens:
+        cuts = sorted({at, at + len(text), *(edge for edge in edges if at < edge < at + len(text))})
+        for begin, end in pairwise(cuts):
+            piece = e(text[begin - at : end - at])
+            piece = f'<span class="{kind}">{piece}</span>' if kind else piece
+            inside = any(first <= begin < last for first, last in line.marked)
+            made.append(f"<mark>{piece}</mark>" if inside else piece)
+        at += len(text)
+    return "".join(made).replace("</mark><mark>", "")
 
 
 def _pairs(lines: Sequence[_Line]) -> Iterator[tuple[_Line, _Line]]:

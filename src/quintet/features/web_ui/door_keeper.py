@@ -9,14 +9,28 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quintet.features.web_ui import pages
-from quintet.features.web_ui.access import HEADERS, HOW_IN, Attempts, Doors, Knock, Refusal, admitted
+from quintet.domain.ports.answer_pages import PATH
+from quintet.features.web_ui import measured, pages
+from quintet.features.web_ui.access import (
+    HEADERS,
+    HOW_IN,
+    NOT_THE_TOKEN,
+    WINDOW_SECONDS,
+    Attempts,
+    Doors,
+    Knock,
+    Refusal,
+    admitted,
+)
+from quintet.features.web_ui.answer_door import AnswerDoor
 
 MOST_BODY = 1_000_000  # bytes of a form
 BODY_SECONDS = 20.0
+MOST_TOKEN = 1_000  # bytes of the form of somebody who is not let in yet
+TOKEN_SECONDS = 3.0
 COOKIE_SECONDS = 30 * 24 * 3600
 
 
@@ -28,6 +42,7 @@ class DoorKeeper:
         self._doors = doors
         self._cookie = cookie
         self._attempts = Attempts()
+        self._links = AnswerDoor(doors, self._attempts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -48,6 +63,11 @@ class DoorKeeper:
             scope["raw_path"] = scope["path"].encode()
         await (answer or self._app)(scope, receive, protected)
 
+    def knows(self, scope: Scope) -> bool:
+        """Whether a request has a right token or cookie, whatever becomes of it."""
+        knock = self._knock(Request(scope))
+        return bool(self._doors.role_of_token(knock.bearer) or self._doors.role_of_cookie(knock.cookie))
+
     async def _answer(self, request: Request) -> Response | None:
         """An answer of the door's own; None where the request goes on."""
         knock = self._knock(request)
@@ -57,36 +77,33 @@ class DoorKeeper:
         path = request.url.path
         if path.startswith("/static/"):
             return None
+        if path.startswith(f"/{PATH}/"):
+            return await self._links.answer(request, knock)
         address = request.client.host if request.client else ""
         token = request.query_params.get("token", "") if request.method == "GET" else ""
         if isinstance(decided, Refusal) and decided.status == 403:
             return HTMLResponse(pages.problem(403, decided.text), 403)
         if path == "/enter" and request.method == "POST":
             try:
-                token = (await form(request)).get("token", "")
+                token = (await form(request, MOST_TOKEN, TOKEN_SECONDS)).get("token", "")
             except HTTPException as error:
                 return HTMLResponse(pages.door(str(error.detail)), error.status_code)
         if token:
             return self._enter(token, address, request)
-        if not path.startswith(f"{self._doors.below}/"):
+        measuring = path == measured.PATH and bool(knock.bearer)  # a program that comes with its token each time
+        if not path.startswith(f"{self._doors.below}/") and not measuring:
             decided = Refusal(401, HOW_IN) if not isinstance(decided, Refusal) else decided
         if isinstance(decided, Refusal):
             if knock.bearer and decided.text != HOW_IN:
-                if self._attempts.closed(address, time.monotonic()):
-                    return HTMLResponse(pages.door("Too many wrong tokens. Try again in a minute."), 429)
-                self._attempts.wrong(address, time.monotonic())
+                return self._wrong(address, decided.text)
             return HTMLResponse(pages.door(decided.text), decided.status)
         request.scope["role"] = decided
         return None
 
     def _enter(self, token: str, address: str, request: Request) -> Response:
-        now = time.monotonic()
-        if self._attempts.closed(address, now):
-            return HTMLResponse(pages.door("Too many wrong tokens. Try again in a minute."), 429)
         role = self._doors.role_of_token(token)
         if role is None:
-            self._attempts.wrong(address, now)
-            return HTMLResponse(pages.door("That is not the token of this server."), 401)
+            return self._wrong(address, NOT_THE_TOKEN)
         path, below = request.url.path, self._doors.below
         answer = RedirectResponse(path if path.startswith(f"{below}/") else f"{below}/", 303)
         answer.set_cookie(
@@ -99,6 +116,13 @@ class DoorKeeper:
             secure=self._doors.secure,
         )
         return answer
+
+    def _wrong(self, address: str, text: str) -> Response:
+        """What somebody gets who has no right token; too many of them get little, and their connection is closed."""
+        if not self._attempts.wrong(address, time.monotonic()):
+            return HTMLResponse(pages.door(text), 401)
+        headers = {"Retry-After": str(int(WINDOW_SECONDS)), "Connection": "close"}
+        return PlainTextResponse("Too many wrong tokens. The right one still works.\n", 429, headers)
 
     def _knock(self, request: Request) -> Knock:
         headers = request.headers
@@ -113,16 +137,16 @@ class DoorKeeper:
         )
 
 
-async def body(request: Request, most: int) -> bytes:
+async def body(request: Request, most: int, seconds: float = BODY_SECONDS) -> bytes:
     """What was sent, if it comes in time and is not too much."""
     parts: list[bytes] = []
     size = 0
     try:
-        async with asyncio.timeout(BODY_SECONDS):
+        async with asyncio.timeout(seconds):
             async for part in request.stream():
                 size += len(part)
                 if size > most:
-                    raise HTTPException(413, f"That is more than {most // 1_000_000} MB.")
+                    raise HTTPException(413, f"That is more than {most // 1000} KB.")
                 parts.append(part)
     except TimeoutError:
         raise HTTPException(408, "The request took too long.") from None
@@ -131,9 +155,9 @@ async def body(request: Request, most: int) -> bytes:
     return b"".join(parts)
 
 
-async def form(request: Request) -> dict[str, str]:
+async def form(request: Request, most: int = MOST_BODY, seconds: float = BODY_SECONDS) -> dict[str, str]:
     """The fields of a form, or of a JSON object of texts."""
-    sent = await body(request, MOST_BODY)
+    sent = await body(request, most, seconds)
     if request.headers.get("content-type", "").startswith("application/json"):
         try:
             return msgspec.json.decode(sent, type=dict[str, str])
@@ -142,5 +166,6 @@ async def form(request: Request) -> dict[str, str]:
     try:
         fields = parse_qs(sent.decode(), keep_blank_values=True, max_num_fields=50, errors="replace")
     except ValueError as error:
-        raise HTTPException(400, f"That is no form: {error}") from None
-    return {name: values[-1] for name, values in fields.items()}
+        raise HTTPException(400, f"That is not a form: {error}") from None
+    # A form without a script ends its lines as the web does; what people type has the ends of ours.
+    return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}

@@ -7,6 +7,9 @@ from html import escape
 
 from quintet.domain.base.safe_text import visible
 
+WIDE = '<div class="wide" tabindex="0" role="region" aria-label="Table">'  # around what may be broader than a page
+COPY = '<button type="button" class="copy">Copy</button>'  # what is in the <pre> beside it
+
 
 def e(text: object) -> str:
     """Text for a page: control characters visible, nothing of it markup."""

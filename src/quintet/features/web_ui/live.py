@@ -20,7 +20,6 @@ import msgspec
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places
 from quintet.adapters.settings import layers as config
-from quintet.adapters.sqlite.rows import Rows
 from quintet.app.lookups import needed
 from quintet.app.open import log_crash, open_session
 from quintet.app.task_lookups import tasks_here
@@ -29,10 +28,12 @@ from quintet.domain.dials.axes import Surface
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import Line
 from quintet.domain.journal.state import SessionState
+from quintet.domain.ports.stores import StoredRows
 from quintet.engine.session.session import Session
 from quintet.features.web_ui.blocks import WebTranscript
 from quintet.features.web_ui.parts import PageContext, parts, title
-from quintet.surfaces.tui.transcript.transcript import begins_transcript
+from quintet.features.web_ui.question_card import CardContext
+from quintet.surfaces.transcript.transcript import begins_transcript
 
 FRAME_SECONDS = 0.05
 WATCH_SECONDS = 0.1
@@ -44,12 +45,19 @@ IDLE_SECONDS = 600.0  # after which a session that nobody looks at is let go
 
 
 class LiveSession:
-    def __init__(self, places: Places, id: str, rows: Rows | None = None) -> None:
+    def __init__(
+        self,
+        places: Places,
+        id: str,
+        rows: StoredRows | None = None,
+        session: Session | None = None,
+        stack: AsyncExitStack | None = None,
+    ) -> None:
         self.places = places
         self.id = id
         self.epoch = token_hex(6)  # frames of another process are no continuation of these
         self.state = SessionState()
-        self.begin = 0  # the first event of the story
+        self.begin = 0  # the first event of the story, where there is more before it
         self.last = 0
         self.frame = 0
         self.readers = 0
@@ -62,11 +70,14 @@ class LiveSession:
         self._woken = asyncio.Event()
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
-        self._stack = AsyncExitStack()
-        self._session: Session | None = None
+        self._stack = stack or AsyncExitStack()
+        self._session = session  # where it was opened here; `_stack` closes it
         self._opening = asyncio.Lock()
         self._around = PageContext(config.load(places).settings, "")
         self._tasks_changed = True
+        self._page: dict[str, Any] = {}
+        self._page_json = b""
+        self._failed = ""  # why the parts could not be made
 
     # ── what pages get
 
@@ -74,17 +85,20 @@ class LiveSession:
         events = await asyncio.to_thread(self._rows.read, self.id)
         first = _first_shown(events)
         self._story = WebTranscript(continues=first > 0)
-        self.begin = events[first].seq if events else 0
+        self.begin = events[first].seq if first else 0
+        card, taken = CardContext(), ""
         for number, recorded in enumerate(events):
             self.state.apply(recorded.event)
+            card = card.after(recorded.event)
+            taken = recorded.at if isinstance(recorded.event, p.CheckpointTaken) else taken
             if number >= first:
                 self._story.apply(recorded)
             if number % EVENTS_AT_ONCE == 0:
                 await asyncio.sleep(0)
         self.last = events[-1].seq if events else 0
         settings = config.load(self.places).settings
-        self._around = PageContext(settings, str(sandbox.chosen(settings.sandbox.use)))
-        await self._look_at_tasks()
+        self._around = PageContext(settings, str(sandbox.chosen(settings.sandbox.use)), card=card, checkpoint=taken)
+        await self.look_at_tasks()
         self._parts = parts(self.state, self._around)
         self._title = title(self.state, self.places.name)
         self._story.operations()
@@ -92,8 +106,18 @@ class LiveSession:
         self._task = asyncio.create_task(self._follow())
 
     def page(self) -> dict[str, Any]:
-        """Everything as of the newest frame."""
+        """Everything as of the newest frame; made once for all who ask for it then."""
         self._flush()
+        if self._page.get("frame") != self.frame:
+            self._page, self._page_json = self._whole(), b""
+        return self._page
+
+    def page_json(self) -> bytes:
+        page = self.page()
+        self._page_json = self._page_json or msgspec.json.encode(page)
+        return self._page_json
+
+    def _whole(self) -> dict[str, Any]:
         return {
             "epoch": self.epoch,
             "frame": self.frame,
@@ -148,25 +172,32 @@ class LiveSession:
     # ── following
 
     async def _follow(self) -> None:
+        """Until it is closed, whatever happens: a session that is let go is tailed, and one that is opened is read."""
         while True:
+            session = self._session
             try:
-                if self._session:
-                    async for item in self._session.events(self.last, signals=True, take_over=True):
+                if session:
+                    async for item in session.events(self.last, signals=True, take_over=True):
                         self._apply(item)
-                    return  # it was closed
-                await self._tail()
+                    await self._let_go(session)  # its feed is over: it was closed
+                else:
+                    await self._tail()
             except OwnerGone:
-                await self._let_go()
+                await self._let_go(session)
             except QuintetError as error:
                 self._story.note(Line(str(error), "error"))
                 self._soon()
-                await self._let_go()
+                await self._let_go(session)
                 await asyncio.sleep(1.0)
-            except Exception as error:  # a defect of ours: pages go on with what comes after it
-                log_crash(self.places, error)
-                self._story.note(Line(f"{type(error).__name__}: {error}", "error"))
-                self._soon()
+            except Exception as error:
+                self._defect(error)
                 await asyncio.sleep(1.0)
+
+    def _defect(self, error: Exception) -> None:
+        """One of ours: it is shown and kept, and pages go on with what comes after it."""
+        log_crash(self.places, error)
+        self._story.note(Line(f"{type(error).__name__}: {error}", "error"))
+        self._soon()
 
     async def _tail(self) -> None:
         """The journal that another process writes, until the session is opened here."""
@@ -187,6 +218,11 @@ class LiveSession:
                 return
             self.last = item.seq
             self.state.apply(item.event)
+            card = self._around.card.after(item.event)
+            if card is not self._around.card:
+                self._around = msgspec.structs.replace(self._around, card=card)
+            if isinstance(item.event, p.CheckpointTaken):
+                self._around = msgspec.structs.replace(self._around, checkpoint=item.at)
             if isinstance(item.event, p.TaskMoved | p.PlanAccepted | p.PlanMade | p.TurnFinished):
                 self._tasks_changed = True
         self._story.apply(item)
@@ -203,12 +239,12 @@ class LiveSession:
             self._timer = None
         if self._tasks_changed:
             self._tasks_changed = False
-            task = asyncio.ensure_future(self._look_at_tasks())
+            task = asyncio.ensure_future(self.look_at_tasks())
             task.add_done_callback(lambda _: self._soon())
         frame: dict[str, Any] = {}
         if operations := self._story.operations():
             frame["do"] = operations
-        made = parts(self.state, self._around)
+        made = self._made_parts()
         if changed := {name: html for name, html in made.items() if html != self._parts.get(name)}:
             frame["parts"], self._parts = changed, made
         if (name := title(self.state, self.places.name)) != self._title:
@@ -222,6 +258,16 @@ class LiveSession:
         woken.set()
         self._trim()
 
+    def _made_parts(self) -> dict[str, str]:
+        """The page's parts; those of before if they cannot be made, which is said in the transcript."""
+        try:
+            return parts(self.state, self._around)
+        except Exception as error:
+            if str(error) != self._failed:  # once, not with every frame
+                self._failed = str(error)
+                self._defect(error)
+            return self._parts
+
     def _trim(self) -> None:
         """Of a story that became long, drop the oldest turns; pages load them from the journal when they want them."""
         blocks = self._story.blocks
@@ -234,7 +280,7 @@ class LiveSession:
             self.begin = blocks[cut].mark
             self._story.forget(cut)
 
-    async def _look_at_tasks(self) -> None:
+    async def look_at_tasks(self) -> None:
         self._tasks_changed = False
         found, _ = await asyncio.to_thread(tasks_here, self.places)
         self._around = msgspec.structs.replace(self._around, tasks=tuple(found.tasks))
@@ -255,7 +301,7 @@ class LiveSession:
         try:
             return await session.submit(body, id=id, by_hand=by_hand)
         except OwnerGone:
-            await self._let_go()
+            await self._let_go(session)
             return await (await self.opened()).submit(body, id=id, by_hand=by_hand)
 
     @property
@@ -265,8 +311,11 @@ class LiveSession:
     def idle(self, now: float) -> bool:
         return not self.readers and self.at_rest and now - self.left_at > IDLE_SECONDS
 
-    async def _let_go(self) -> None:
+    async def _let_go(self, session: Session | None) -> None:
+        """Of that one only: whoever finds it gone may come after somebody who opened another in its place."""
         async with self._opening:
+            if session is None or session is not self._session:
+                return
             self._session = None
             stack, self._stack = self._stack, AsyncExitStack()
             with contextlib.suppress(QuintetError):
@@ -279,8 +328,8 @@ class LiveSession:
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
-        await self._let_go()
-        self._rows.connection.close()
+        await self._let_go(self._session)
+        self._rows.close()
 
 
 def _first_shown(events: list[p.Recorded]) -> int:
@@ -304,12 +353,21 @@ class LiveSessions:
     async def get(self, places: Places, id: str) -> LiveSession:
         key = (places.root, id)
         async with self._starting:
-            if key not in self._found:
-                live = LiveSession(places, id)
-                await live.start()
-                live.left_at = self._now()
-                self._found[key] = live
-            return self._found[key]
+            return self._found.get(key) or await self._start(LiveSession(places, id))
+
+    async def begin(self, places: Places, agent: str = "") -> LiveSession:
+        """A new session, which runs here."""
+        stack = AsyncExitStack()
+        async with self._starting:
+            opening = open_session(places.root, surface=Surface.WEB, person=True, agent=agent)
+            session = await stack.enter_async_context(opening)
+            return await self._start(LiveSession(places, session.id, session=session, stack=stack))
+
+    async def _start(self, live: LiveSession) -> LiveSession:
+        await live.start()
+        live.left_at = self._now()
+        self._found[live.places.root, live.id] = live
+        return live
 
     async def sweep(self) -> None:
         """Let go of those that nobody looks at and that do nothing."""

@@ -15,7 +15,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name
 from pygments.util import ClassNotFound
 
-from quintet.features.web_ui.html import e
+from quintet.domain.base.safe_text import visible
+from quintet.features.web_ui.html import COPY, e
 
 MOST_CODE = 2_000  # characters that are coloured: some lexers take the square of it
 MOST_CHUNK = 6_000  # characters after which a chunk ends at any line
@@ -26,13 +27,19 @@ _SCHEMES = ("http://", "https://", "mailto:", "#")
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"])
     parser.validateLink = lambda url: url.strip().lower().startswith(_SCHEMES)  # type: ignore[method-assign]
+    parser.add_render_rule("text", _text)  # here, for a character may have been written as `&#x202e;`
+    parser.add_render_rule("code_inline", lambda self, tokens, index, *_: f"<code>{e(tokens[index].content)}</code>")
     parser.add_render_rule("link_open", _link)
     parser.add_render_rule("image", _image)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _fence)
-    parser.add_render_rule("table_open", lambda *_: '<div class="wide"><table>')
+    parser.add_render_rule("table_open", lambda *_: '<div class="wide" tabindex="0"><table>')
     parser.add_render_rule("table_close", lambda *_: "</table></div>")
     return parser
+
+
+def _text(self: Any, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]) -> str:
+    return e(tokens[index].content)
 
 
 def _link(self: Any, tokens: Sequence[Token], index: int, options: Any, env: MutableMapping[str, Any]) -> str:
@@ -50,7 +57,8 @@ def _fence(self: Any, tokens: Sequence[Token], index: int, options: Any, env: Mu
     token = tokens[index]
     language = token.info.strip().split(maxsplit=1)[0] if token.info.strip() else ""
     name = f'<span class="lang">{e(language)}</span>' if language else ""
-    return f'<div class="code">{name}<pre tabindex="0"><code>{coloured(token.content, language)}</code></pre></div>\n'
+    code = f'<pre tabindex="0"><code>{coloured(token.content, language)}</code></pre>'
+    return f'<div class="code">{name}{COPY}{code}</div>\n'
 
 
 def coloured(code: str, language: str) -> str:
@@ -61,14 +69,10 @@ def coloured(code: str, language: str) -> str:
         lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
         return e(code)
-    shown = "\n".join(line if line.isprintable() else _plain(line) for line in code.split("\n"))
+    shown = "\n".join(visible(line) for line in code.split("\n"))
     pieces: list[str] = []
     HtmlFormatter(nowrap=True).format(lexer.get_tokens(shown), _Pieces(pieces))
     return "".join(pieces).removesuffix("\n") + ("\n" if code.endswith("\n") else "")
-
-
-def _plain(line: str) -> str:
-    return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in line)
 
 
 class _Pieces:
@@ -85,7 +89,9 @@ def rendered(text: str) -> str:
 class StreamedHtml:
     """A text that grows at its end, as chunks of HTML. Adding to it costs nothing until the chunks are wanted."""
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, text: str = "", *, plain: bool = False) -> None:
+        """With `plain` no mark means anything: one chunk, the lines as they are."""
+        self._plain = plain
         self._parts = [text]  # of the chunk that is still open
         self._whole: list[str] = []  # the chunks that are over
         self._told = 0  # how many of these were told
@@ -96,6 +102,8 @@ class StreamedHtml:
     def html(self) -> list[str]:
         """Every chunk, the open one last."""
         open_text = "".join(self._parts)
+        if self._plain:
+            return [f'<pre class="said">{e(open_text.rstrip())}</pre>'] if open_text.strip() else []
         while (cut := _first_chunk(open_text)) is not None:
             chunk, open_text = cut
             self._whole.append(rendered(chunk))

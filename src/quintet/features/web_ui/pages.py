@@ -2,46 +2,51 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from quintet.domain.agents.agent import Agent, visible_menu
 from quintet.domain.base.wording import counted
 from quintet.domain.dials.axes import Surface
+from quintet.domain.journal.session_summary import AT_WORK
 from quintet.domain.ports.prompt import ModelChoice, SettingChoice
-from quintet.domain.tasks.board import BoardEntry, BoardView, cost_words
-from quintet.domain.tasks.task import Task, TaskStatus
 from quintet.engine.reports.accounts import Costs
 from quintet.engine.reports.forensics_charts import bar
-from quintet.features.web_ui.access import VisitorRole, may_change
-from quintet.features.web_ui.html import e, joined
-from quintet.features.web_ui.markdown import rendered
+from quintet.features.web_ui.access import HOW_THERE, VisitorRole, may_change
+from quintet.features.web_ui.html import WIDE, e, joined
 from quintet.features.web_ui.projects import ListedProject, ListedSession
 
 QUOTE = '"'
+CODE = re.compile("`([^`]+)`")
 SCREENS = (
     ("", "Sessions"),
     ("tasks", "Tasks"),
     ("agents", "Agents"),
     ("cost", "Cost"),
     ("models", "Models"),
+    ("remote", "Remote"),
     ("settings", "Settings"),
 )
-_COLUMNS: tuple[tuple[str, tuple[TaskStatus, ...]], ...] = (
-    ("To do", (TaskStatus.TODO, TaskStatus.RETRYING, TaskStatus.PAUSED)),
-    ("At work", (TaskStatus.RUNNING, TaskStatus.VERIFYING, TaskStatus.REVIEWING)),
-    ("Blocked", (TaskStatus.BLOCKED, TaskStatus.FAILED)),
-    ("Done", (TaskStatus.DONE, TaskStatus.CANCELLED)),
-)
+
+
+def coded(text: str) -> str:
+    """A text of ours, with the code in it as such."""
+    return CODE.sub(r"<code>\1</code>", e(text))
 
 
 class _Site:
     """Where the pages lie: one server in a process, and it says so before it makes any."""
 
     below = ""
+    remote = False  # whether there is a page about it
 
 
 SITE = _Site()
+
+
+def screens() -> tuple[tuple[str, str], ...]:
+    return tuple(one for one in SCREENS if SITE.remote or one[0] != "remote")
 
 
 def document(title: str, body: str, *, role: VisitorRole | None = VisitorRole.OWNER, page: str = "") -> str:
@@ -52,7 +57,8 @@ def document(title: str, body: str, *, role: VisitorRole | None = VisitorRole.OW
         '<meta name="color-scheme" content="light dark">'
         f'<title>{e(title)}</title><link rel="icon" href="/static/icon.svg" type="image/svg+xml">'
         '<link rel="stylesheet" href="/static/app.css"><script type="module" src="/static/app.js"></script>'
-        f'</head><body{viewer} data-page="{page}"><a class="skip" href="#main">Skip to content</a>{body}</body></html>'
+        f'</head><body{viewer} data-page="{page}"><a class="skip" href="#main">Skip to content</a>{body}'
+        f"{KEYS if role else ''}</body></html>"
     )
 
 
@@ -60,7 +66,7 @@ def top(project: str, slug: str, middle: str = "", here: str = "") -> str:
     """The bar at the top: where you are, and where you can go."""
     links = "".join(
         f'<a href="{SITE.below}/p/{e(slug)}/{path}"{" aria-current=page" if name == here else ""}>{name}</a>'
-        for path, name in SCREENS
+        for path, name in screens()
     )
     nav = f'<nav aria-label="Project">{links}</nav>' if slug else ""
     name = f'<a class="project" href="{SITE.below}/p/{e(slug)}/">{e(project)}</a>' if slug else ""
@@ -70,8 +76,12 @@ def top(project: str, slug: str, middle: str = "", here: str = "") -> str:
     )
 
 
-def simple(title: str, project: str, slug: str, body: str, role: VisitorRole, here: str = "") -> str:
-    main = f'<main id="main" class="page" tabindex="-1"><h1>{e(title)}</h1>{body}</main>'
+def simple(
+    title: str, project: str, slug: str, body: str, role: VisitorRole, here: str = "", *, wide: bool = False
+) -> str:
+    broad = " broad" if wide else ""
+    looks = LOOKS_ONLY if role is VisitorRole.VIEWER else ""
+    main = f'<main id="main" class="page{broad}" tabindex="-1"><h1>{e(title)}</h1>{looks}{body}</main>'
     return document(f"{title} · Quintet", top(project, slug, here=here) + main, role=role)
 
 
@@ -81,13 +91,14 @@ def door(text: str) -> str:
         '<form method="post" action="/enter" class="door"><label for="token">Token</label>'
         '<input id="token" name="token" type="password" autocomplete="off" required><button>Enter</button></form>'
     )
-    body = f'<main id="main" class="page"><h1>Quintet</h1><p>{e(text)}</p>{form}</main>'
+    body = f'<main id="main" class="page"><h1>Quintet</h1><p>{coded(text)}</p>{form}</main>'
     return document("Quintet", body, role=None)
 
 
-def problem(status: int, text: str, hint: str = "", home: str = "/") -> str:
+def problem(status: int, text: str, hint: str = "", home: str = "") -> str:
+    """`home` is for those who were let in: the path of the pages is told to nobody else."""
     more = f"<p>{e(hint)}</p>" if hint else ""
-    back = f'<p><a href="{e(home)}">Home</a></p>'
+    back = f'<p><a href="{e(home)}">Home</a></p>' if home else ""
     body = f'<main id="main" class="page"><h1>{status}</h1><p>{e(text)}</p>{more}{back}</main>'
     return document(f"{status} · Quintet", body, role=None)
 
@@ -105,12 +116,19 @@ def home(projects: Sequence[ListedProject], role: VisitorRole) -> str:
         f"<p>{_project_words(one)}</p></li>"
         for one in projects
     )
-    return simple("Projects", "", "", f'{top_part}<ul class="rows">{rows}</ul>', role)
+    begin = "" if role is VisitorRole.VIEWER else "Open a project to begin a session in it, or to continue one. "
+    help_ = f"<p>{begin}A folder is listed here after Quintet was started in it.</p>"
+    return simple("Projects", "", "", f'{top_part}{help_}<ul class="rows">{rows}</ul>', role)
 
 
 def _project_words(one: ListedProject) -> str:
+    waiting = f'<b class="r-warning">{_need(len(one.waiting))}</b> · ' if one.waiting else ""
     running = f'<b class="r-success">{one.running} running</b> · ' if one.running else ""
-    return f"{running}{counted(len(one.sessions), 'session')}"
+    return f"{waiting}{running}{counted(len(one.sessions), 'session')}"
+
+
+def _need(number: int) -> str:
+    return f"{number} {'needs' if number == 1 else 'need'} your input"
 
 
 def project_page(project: ListedProject, role: VisitorRole, trust: str = "") -> str:
@@ -125,8 +143,17 @@ def project_page(project: ListedProject, role: VisitorRole, trust: str = "") -> 
     return simple(project.name, project.name, project.slug, trust + own + listed, role, "Sessions")
 
 
+def _dot(one: ListedSession) -> str:
+    """Whether it works, or needs somebody."""
+    if one.waiting:
+        return '<span class="dot r-warning" role="img" aria-label="needs your input" title="needs your input"></span>'
+    if one.live and one.status in AT_WORK:
+        return '<span class="dot r-success" role="img" aria-label="running" title="running"></span>'
+    return ""
+
+
 def _session_row(one: ListedSession) -> str:
-    live = '<span class="dot r-success" title="running"></span>' if one.live else ""
+    live = _dot(one)
     cost = f" · ${one.cost:.2f}" if one.cost else ""
     return (
         f'<li>{live}<a href="s/{e(one.id)}/"><b>{e(one.title or "new session")}</b></a> '
@@ -159,17 +186,20 @@ def session_page(
         f'<div id="dials" class="dials">{inside["dials"]}</div><div id="status" class="status">{inside["status"]}</div>'
     )
     rows = "".join(
-        f'<li{" aria-current=page" if one.id == own else ""}><a href="../{e(one.id)}/">'
-        f"{'● ' if one.live else ''}{e(one.title or 'new session')}</a>"
+        f"<li{' aria-current=page' if one.id == own else ''}>"
+        f'<a href="../{e(one.id)}/"{"" if one.title else " data-untitled"}>'
+        f"{_dot(one)}{e(one.title or 'new session')}</a>"
         f"<small>{e(one.updated[5:16].replace('T', ' '))}</small></li>"
         for one in sessions[:30]
     )
+    go = (f'<a href="../../{path}">{name}</a> ' for path, name in screens() if path)
     left = (
         f'<aside class="left" aria-label="Sessions"><h3>Sessions</h3><ul>{rows}</ul>'
         '<p><a href="../../">All sessions</a></p>'
-        '<p><a href="forensics">Forensics</a> · <a href="export">Export</a></p></aside>'
+        '<p><a href="forensics">Forensics</a> · <a href="export">Export</a></p>'
+        f'<p class="go">{joined(go)}</p></aside>'
     )
-    more = '<button type="button" id="older">Show what came before</button>' if view["begin"] > 1 else ""
+    more = '<button type="button" id="older">Show earlier entries</button>' if view["begin"] > 1 else ""
     data = (
         f'data-epoch="{view["epoch"]}" data-frame="{view["frame"]}" data-begin="{view["begin"]}" '
         f'data-session="{e(own)}" data-role="{role}"'
@@ -177,17 +207,29 @@ def session_page(
     body = (
         f"{top(project, slug, middle)}"
         '<div id="offline" role="status" hidden>The server does not answer. Trying again …</div>'
-        f'<div class="work">{left}'
-        f'<main id="main" {data}><div id="scroll" tabindex="0" aria-label="Transcript" role="region">{more}'
+        f'{TABS}<div class="work">{left}'
+        f'<main id="main" {data}><h1 class="hide">{e(project)}: session</h1>'
+        f'<div id="scroll" tabindex="0" aria-label="Transcript" role="region">{more}'
         f'<div id="transcript">{view["transcript"]}</div></div>'
         '<button type="button" id="follow" hidden></button><div id="live" class="hide" aria-live="polite"></div>'
         f'<div id="question" aria-live="assertive">{inside["question"]}</div><div id="queue">{inside["queue"]}</div>'
-        f"{_prompt() if role is VisitorRole.OWNER else ''}</main>"
+        f"{_prompt() if role is VisitorRole.OWNER else LOOKS_ONLY}</main>"
         f'<aside class="right" id="side" aria-label="Tasks, model and cost">{inside["side"]}</aside></div>'
         f'<dialog id="sheet" aria-label="Why"><form method="dialog"><button aria-label="Close">✕</button></form>'
-        f'<div id="why">{why}</div></dialog>{KEYS}'
+        f'<div id="why">{why}</div></dialog>'
     )
     return document(view["title"], body, role=role, page="session")
+
+
+TABS = (
+    '<nav class="tabs" aria-label="Parts of the page"><div role="tablist">'
+    + joined(
+        f'<button type="button" role="tab" data-tab="{name}" aria-selected="{str(name == "session").lower()}">{label}'
+        "</button>"
+        for name, label in (("session", "Session"), ("sessions", "Sessions"), ("tasks", "Tasks"))
+    )
+    + "</div></nav>"
+)
 
 
 def _prompt() -> str:
@@ -201,6 +243,7 @@ def _prompt() -> str:
     )
 
 
+LOOKS_ONLY = '<p class="looks">This link is read-only: you can see everything here, but change nothing.</p>'
 KEYS = (
     '<dialog id="keys" aria-label="Keys"><form method="dialog"><button aria-label="Close">✕</button></form>'
     "<h2>Keys</h2><dl>"
@@ -210,14 +253,17 @@ KEYS = (
             ("Enter", "send"),
             ("Shift+Enter", "new line"),
             ("Up", "past inputs"),
-            ("Esc", "interrupt"),
+            ("Esc", "interrupt; with a question, first leave the prompt"),
             ("Shift+Tab", "next mode, in an empty prompt"),
-            ("y n a s e", "answer a question, outside the prompt"),
+            ("y n a s e", "answer a question, unless you are typing"),
+            ("d", "details of a question"),
             ("g p", "projects"),
             ("g s", "sessions"),
             ("g t", "tasks"),
             ("g c", "cost"),
             ("g a", "agents"),
+            ("g m", "models"),
+            ("g r", "remote"),
             ("g ,", "settings"),
             ("?", "this list"),
         )
@@ -236,62 +282,30 @@ def why_sheet(lines: Sequence[str], seq: int) -> str:
     return f'<h2>Event {seq}</h2><dl class="why">{rows}</dl>'
 
 
-def board_page(
-    project: ListedProject, view: BoardView, tasks: Sequence[Task], reasons: Mapping[str, str], role: VisitorRole
-) -> str:
-    columns = "".join(
-        f"<section><h2>{name} <small>{len(found)}</small></h2>"
-        f"<ul>{''.join(_card(one, reasons) for one in found)}</ul></section>"
-        for name, statuses in _COLUMNS
-        if (found := [task for task in tasks if task.status in statuses and not task.put_away]) or name != "Blocked"
-    )
-    others = [entry for entry in view.entries if str(entry.kind) != "task"]
-    rows = "".join(_entry(entry) for entry in others)
-    rest = f'<h2>Also running</h2><ul class="rows">{rows}</ul>' if rows else ""
-    told = [("Next", view.next_action), ("Cost", cost_words(view.costs))]
-    facts = "".join(f"<div><dt>{label}</dt><dd>{e(text)}</dd></div>" for label, text in told if text)
-    body = f'<div class="board">{columns}</div>{rest}<dl>{facts}</dl>'
-    return simple("Tasks", project.name, project.slug, body, role, "Tasks")
-
-
-def _card(task: Task, reasons: Mapping[str, str]) -> str:
-    reason = reasons.get(task.id, "")
-    why = f'<p class="r-warning">{e(reason)}</p>' if reason else ""
-    link = f'<a href="tasks/{e(task.id)}">{e(task.id)}</a>'
-    return f'<li class="task">{link} {e(task.title)}<small>{task.status}</small>{why}</li>'
-
-
-def _entry(entry: BoardEntry) -> str:
-    text = e(entry.text)
-    if str(entry.kind) == "session":
-        text = f'<a href="s/{e(entry.id)}/">{text}</a>'
-    return f"<li>{e(entry.mark)} {text}<p>{e(entry.about)}</p></li>"
-
-
-def task_page(project: ListedProject, task: Task, moves: Sequence[tuple[str, str, str]], role: VisitorRole) -> str:
-    rows = "".join(f"<tr><td>{e(at)}</td><td>{e(to)}</td><td>{e(reason)}</td></tr>" for at, to, reason in moves)
-    history = (
-        '<h2>History</h2><div class="wide"><table><tr><th>When</th><th>Status</th><th>Reason</th></tr>'
-        f"{rows}</table></div>"
-        if rows
-        else ""
-    )
-    body = f'<p><span class="r-info">{task.status}</span></p><div class="md">{rendered(task.text.body)}</div>{history}'
-    return simple(f"{task.id} {task.title}", project.name, project.slug, body, role, "Tasks")
+def _shares(found: Costs) -> tuple[str, list[float]]:
+    """What the rows are compared by: cost; where all is free, tokens; where none are counted, requests."""
+    for name, of in (
+        ("cost", [row.cost for row in found.rows]),
+        ("tokens", [float(row.input_tokens + row.output_tokens) for row in found.rows]),
+    ):
+        if any(of):
+            return name, of
+    return "requests", [float(row.requests) for row in found.rows]
 
 
 def cost_page(project: ListedProject, by: str, groups: Sequence[str], found: Costs, role: VisitorRole) -> str:
     choose = " · ".join(f"<b>{one}</b>" if one == by else f'<a href="?by={one}">{one}</a>' for one in groups)
-    most = max((row.cost for row in found.rows), default=0.0) or 1.0
+    compared, shares = _shares(found)
+    most = max(shares, default=0.0) or 1.0
     rows = "".join(
-        f"<tr><th scope=row>{e(row.key)}</th><td>{bar([(row.cost, 'accent')], most)}</td><td>{row.cost:.4f}</td>"
+        f"<tr><th scope=row>{e(row.key)}</th><td>{bar([(share, 'accent')], most)}</td><td>{row.cost:.4f}</td>"
         f"<td>{row.requests:,}</td><td>{row.input_tokens:,}</td><td>{row.output_tokens:,}</td></tr>"
-        for row in found.rows
+        for row, share in zip(found.rows, shares, strict=True)
     )
-    names = (by.capitalize(), "Share", "Cost", "Requests", "Input", "Output")
+    names = (by.capitalize(), f"By {compared}", "Cost", "Requests", "Input", "Output")
     head = f"<tr>{joined(f'<th>{e(name)}</th>' for name in names)}</tr>"
     body = (
-        f'<p>By {choose}</p><div class="wide"><table class="costs">{head}{rows}</table></div>'
+        f'<p>By {choose}</p>{WIDE}<table class="costs">{head}{rows}</table></div>'
         if rows
         else "<p>No model request yet.</p>"
     )
@@ -307,10 +321,17 @@ def models_page(project: ListedProject, models: Sequence[ModelChoice], found: Se
     here = (
         f"<p>Found on this machine: {e(', '.join(found))}. <code>quintet models add</code> connects one.</p>"
         if found
-        else ""
+        else "<p><code>quintet models add</code> connects one.</p>"
     )
-    table = f"<table><tr><th>Name</th><th>Model</th><th>Used for</th><th></th></tr>{rows}</table>"
-    return simple("Models", project.name, project.slug, f'<div class="wide">{table}</div>{here}', role, "Models")
+    table = f"<table><tr><th>Name</th><th>Model</th><th>Used for</th><th>Problem</th></tr>{rows}</table>"
+    return simple(
+        "Models",
+        project.name,
+        project.slug,
+        f"{WIDE}{table}</div>{here}",
+        role,
+        "Models",
+    )
 
 
 def agents_page(project: ListedProject, agents: Sequence[tuple[Agent, str]], role: VisitorRole) -> str:
@@ -343,28 +364,36 @@ def settings_page(
     )
     note = f'<p class="r-warning" role="status">{e(said)}</p>' if said else ""
     search = '<label class="find">Search <input type="search" id="find-setting" autocomplete="off"></label>'
-    body = f"{note}<p>What you change is written to <code>{e(path)}</code>.</p>{search}{shown}"
+    there = f"Some settings can be changed in your terminal only: {HOW_THERE}, or in that file."
+    body = f"{note}<p>What you change is written to <code>{e(path)}</code>. {there}</p>{search}{shown}"
     return simple("Settings", project.name, project.slug, body, role, "Settings")
+
+
+def bare(value: str) -> str:
+    """A text without the quotes that it has in the file, where it reads the same without them."""
+    inside = value[1:-1]
+    quoted = len(value) > 1 and value[0] == value[-1] == QUOTE
+    return inside if quoted and inside == inside.strip() and not set(inside) & set("\"'\\[") else value
 
 
 def _setting(row: SettingChoice, role: VisitorRole) -> str:
     key = e(row.key)
     if role is VisitorRole.VIEWER or not may_change(row.key):
         at = "" if may_change(row.key) else " <small>changed in your terminal only</small>"
-        field = f"<code>{e(row.value)}</code>{at}"
+        field = f"<code>{e(bare(row.value))}</code>{at}"
     elif row.choices and not row.offered:
-        now, known = row.value.strip(QUOTE), [one.strip(QUOTE) for one in row.choices]
-        shown = row.choices if now in known else (row.value, *row.choices)
-        options = "".join(f"<option{' selected' if one.strip(QUOTE) == now else ''}>{e(one)}</option>" for one in shown)
+        now, known = bare(row.value), [bare(one) for one in row.choices]
+        shown = known if now in known else [now, *known]
+        options = "".join(f"<option{' selected' if one == now else ''}>{e(one)}</option>" for one in shown)
         field = f'<select name="value" aria-label="{key}">{options}</select><button>Save</button>'
     else:
-        field = (
-            f'<input name="value" value="{e(row.value)}" aria-label="{key}" autocomplete="off"><button>Save</button>'
-        )
+        now = e(bare(row.value))
+        field = f'<input name="value" value="{now}" aria-label="{key}" autocomplete="off"><button>Save</button>'
+    about = coded(row.about)
     own = row.own and role is VisitorRole.OWNER and may_change(row.key)
     reset = '<button name="reset" value="1">Reset</button>' if own else ""
     return (
         f'<form method="post" action="settings" class="setting" id="set-{key}">'
         f'<input type="hidden" name="key" value="{key}">'
-        f"<div><b>{key}</b><small>{e(row.source)}</small><p>{e(row.about)}</p></div><div>{field}{reset}</div></form>"
+        f"<div><b>{key}</b><small>{e(row.source)}</small><p>{about}</p></div><div>{field}{reset}</div></form>"
     )

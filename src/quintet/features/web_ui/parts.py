@@ -7,44 +7,25 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from quintet.domain.base.safe_text import brief
-from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
-from quintet.domain.dials.axes import AXIS_FIELDS, AXIS_WORDS, ModelMode, PermissionProfile, RunControl, WorkMode
-from quintet.domain.journal import protocol as p
+from quintet.domain.dials.axes import AXIS_FIELDS, AXIS_WORDS
+from quintet.domain.dials.meanings import MEANINGS
 from quintet.domain.journal.session_summary import AT_WORK, SessionStatus
 from quintet.domain.journal.state import SessionState
-from quintet.domain.permission.answers import FEEDBACK, LASTING, NO, TURNING, YES
-from quintet.domain.permission.question import split_detail
 from quintet.domain.settings.settings import Settings
+from quintet.domain.tasks.board import moment
 from quintet.domain.tasks.cycle_phases import WORDS as PHASE_WORDS
 from quintet.domain.tasks.task import AT_WORK as TASK_AT_WORK
 from quintet.domain.tasks.task import Task, TaskStatus
 from quintet.domain.turn import context
 from quintet.features.web_ui.html import e
+from quintet.features.web_ui.question_card import CardContext, question_card
 
 DIAL_NAMES = {
     "mode": "Mode",
     "control": "Control",
     "permission-profile": "Profile",
     "model-mode": "Model",
-}
-ABOUT = {
-    WorkMode.CHAT: "Talk and read; each change needs approval",
-    WorkMode.PLAN: "An input becomes a plan of tasks that you accept",
-    WorkMode.BUILD: "Change files, run tests, as the profile allows",
-    WorkMode.REVIEW: "Look at changes and leave a report; nothing is changed",
-    WorkMode.REPAIR: "Work on what the doctor finds",
-    WorkMode.RESEARCH: "Find out and leave a report; nothing is changed",
-    RunControl.MANUAL: "You start each step",
-    RunControl.ASSISTED: "It works through one input, then you decide",
-    RunControl.AUTONOMOUS: "It continues until the work is delivered or a limit ends it",
-    PermissionProfile.RESTRICTED: "Reading only, without approval",
-    PermissionProfile.NORMAL: "Edits and commands in the sandbox",
-    PermissionProfile.TRUSTED: "Also builds, installs and commits",
-    PermissionProfile.UNRESTRICTED: "Everything but what always needs approval",
-    ModelMode.FAST: "The fast model",
-    ModelMode.SMART: "The usual model",
-    ModelMode.DEEP: "The strongest model",
 }
 _DONE = (TaskStatus.DONE, TaskStatus.FAILED, TaskStatus.CANCELLED)
 _MARKS = {TaskStatus.DONE: "✓", TaskStatus.FAILED: "✗", TaskStatus.BLOCKED: "✗", TaskStatus.CANCELLED: "–"}
@@ -56,7 +37,8 @@ class PageContext(Struct, frozen=True):
     settings: Settings
     sandbox: str
     tasks: tuple[Task, ...] = ()
-    viewer: bool = False
+    card: CardContext = CardContext()
+    checkpoint: str = ""  # when the newest was taken
 
 
 def parts(state: SessionState, around: PageContext) -> dict[str, str]:
@@ -64,7 +46,7 @@ def parts(state: SessionState, around: PageContext) -> dict[str, str]:
     return {
         "dials": dials(state),
         "status": status(state),
-        "question": question(state),
+        "question": question_card(state, around.card),
         "queue": queue(state),
         "side": side(state, around),
     }
@@ -85,19 +67,24 @@ def _dial(word: str, state: SessionState) -> str:
     now = str(getattr(state.axes, field))
     wanted = [(t, str(value)) for t in state.dials.pending if (value := getattr(t.change, field)) is not None]
     later = "".join(
-        f'<span class="later"> → {e(value)} <small>{e(str(t.scope).replace("-", " "))}</small></span>'
-        for t, value in wanted
+        f'<span class="later"> → {e(value)} {e(str(t.scope).replace("-", " "))}</span>' for t, value in wanted
+    )
+    back = (
+        f'<li><button name="text" value="/steer drop {word}"><b class="r-warning">✕ stay at {now}</b>'
+        f"<span>Cancel the pending change</span></button></li>"
+        if wanted
+        else ""
     )
     breathes = " breathes" if word == "control" and now == "autonomous" and state.busy else ""
     rows = "".join(
         f'<li><button name="text" value="/{word} {value}" class="{"now" if value == now else ""}">'
-        f'<b class="r-{badge.ROLES[value]}">{value}</b><span>{e(ABOUT[value])}</span></button></li>'
+        f'<b class="r-{badge.ROLES[value]}">{value}</b><span>{e(MEANINGS[value])}</span></button></li>'
         for value in AXIS_WORDS[word]
     )
     return (
         f'<details class="chip" name="dial" id="dial-{word}"><summary class="r-{badge.ROLES[now]}{breathes}" '
         f'aria-label="{DIAL_NAMES[word]}: {now}"><small>{DIAL_NAMES[word]}</small>{now}{later}</summary>'
-        f'<form method="post" action="say"><ul>{rows}</ul></form></details>'
+        f'<form method="post" action="say"><ul>{back}{rows}</ul></form></details>'
     )
 
 
@@ -124,55 +111,6 @@ def _doing(state: SessionState) -> tuple[str, str]:
     return "ready", "r-dim"
 
 
-def question(state: SessionState) -> str:
-    """The card of the question that waits; the others are counted."""
-    asked = next(iter(state.questions.values()), None)
-    if asked is None:
-        return ""
-    own, rest = split_detail(asked.detail)
-    first, _, more = asked.text.partition("\n")
-    facts = "".join(_fact(line) for line in own)
-    written = [*more.split("\n")] if more else []
-    body = "".join(_asked_line(line) for line in [*written, *rest])
-    body = f'<pre class="asked" tabindex="0" aria-label="What is asked about">{body}</pre>' if body else ""
-    others = len(state.questions) - 1
-    after = f"<small>{counted(others, 'more question')} after this</small>" if others else ""
-    return (
-        f'<section class="card" role="alertdialog" aria-labelledby="asked" data-question="{e(asked.question)}">'
-        f'<form method="post" action="answer"><h2 id="asked">{e(first)}</h2>'
-        f'<input type="hidden" name="question" value="{e(asked.question)}">'
-        f"<dl>{facts}</dl>{body}{_choices(asked)}{after}</form></section>"
-    )
-
-
-def _fact(line: str) -> str:
-    label, _, text = line.partition(" ")
-    return f"<div><dt>{e(label)}</dt><dd>{e(text.strip())}</dd></div>"
-
-
-def _asked_line(line: str) -> str:
-    kind = {"+ ": "add", "- ": "del"}.get(line[:2], "")
-    return f'<span class="{kind}">{e(line)}\n</span>'
-
-
-def _choices(asked: p.QuestionAsked) -> str:
-    buttons = [_button(one.key, one.label) for one in asked.choices if one.key != FEEDBACK]
-    feedback = ""
-    if asked.kind == "approve":
-        feedback = (
-            '<details class="feedback"><summary><kbd>e</kbd> No, with feedback</summary>'
-            '<label>What should it do instead?<input name="note" autocomplete="off"></label>'
-            f'<button name="choice" value="{NO}">Send</button></details>'
-        )
-    return f'<div class="choices">{"".join(buttons)}{feedback}</div>'
-
-
-def _button(key: str, label: str) -> str:
-    kind = "yes" if key == YES else "no" if key == NO else "lasts" if key in LASTING | TURNING else ""
-    words = e(label[:1].upper() + label[1:])
-    return f'<button name="choice" value="{e(key)}" class="{kind}"><kbd>{e(key)}</kbd> {words}</button>'
-
-
 def queue(state: SessionState) -> str:
     if not state.turns.waiting:
         return ""
@@ -185,30 +123,12 @@ def queue(state: SessionState) -> str:
             f'<button type="button" class="edit" data-number="{number}">Edit</button>'
             f'<button name="text" value="/queued drop {number}">Drop</button></li>'
         )
-    run = '<button name="text" value="/queued run">Start what is held</button>' if state.turns.held else ""
+    run = '<button name="text" value="/queued run">Start held inputs</button>' if state.turns.held else ""
     return f'<form method="post" action="say" class="queue"><b>Queued</b><ol>{"".join(rows)}</ol>{run}</form>'
 
 
 def side(state: SessionState, around: PageContext) -> str:
-    return "".join((_plan(state), _tasks(around.tasks), _todos(state), _shells(state), _use(state, around)))
-
-
-def _plan(state: SessionState) -> str:
-    """A plan that waits to be accepted, with the choice of how it is run."""
-    cycle = state.live_cycle
-    if cycle is None or not cycle.plan.pending or state.busy:
-        return ""
-    profiles = "".join(
-        f'<option value="{one}"{" selected" if one is state.axes.permission_profile else ""}>{one}</option>'
-        for one in PermissionProfile
-    )
-    return (
-        '<section class="accept"><h3>Plan</h3><form method="post" action="accept">'
-        '<label><input type="radio" name="control" value="assisted" checked> One task at a time</label>'
-        '<label><input type="radio" name="control" value="autonomous"> Run autonomously</label>'
-        f'<label>Profile <select name="profile">{profiles}</select></label>'
-        "<button>Accept</button></form></section>"
-    )
+    return "".join((_tasks(around.tasks), _todos(state), _shells(state), _use(state, around)))
 
 
 def _tasks(tasks: Sequence[Task]) -> str:
@@ -258,6 +178,10 @@ def _use(state: SessionState, around: PageContext) -> str:
         drawn = f'<meter min="0" max="1" value="{share:.2f}">{share:.0%}</meter>'
         meter = f"<div><dt>Context</dt><dd>{drawn} {share:.0%}</dd></div>"
     if state.checkpoint:
-        rows.append(("Checkpoint", "taken · /rewind"))
+        rows.append(("Checkpoint", moment(around.checkpoint)[-5:] + " UTC" if around.checkpoint else "taken"))
     facts = "".join(f"<div><dt>{label}</dt><dd>{e(text)}</dd></div>" for label, text in rows)
-    return f"<section><dl>{facts}{meter}</dl></section>"
+    acts = (
+        '<form method="post" action="say" class="acts"><button name="text" value="/rewind">Rewind …</button>'
+        '<button name="text" value="/diff">Changes</button></form>'
+    )
+    return f"<section><dl>{facts}{meter}</dl>{acts if state.checkpoint else ''}</section>"

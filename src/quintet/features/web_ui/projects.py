@@ -7,12 +7,12 @@ import os
 
 from msgspec import Struct
 
-from quintet.adapters.files.paths import Places, locate, state_folder
+from quintet.adapters.files.paths import Places
 from quintet.adapters.sqlite.database import clear_errors
+from quintet.app.known_projects import known_projects, name_of, project_named
 from quintet.app.lookups import lives, stored
-from quintet.domain.base.errors import NotFound, QuintetError
+from quintet.domain.base.errors import QuintetError
 from quintet.domain.dials import badge
-from quintet.domain.journal.protocol import SessionOpened
 from quintet.domain.journal.session_summary import AT_WORK, SessionStatus
 from quintet.engine.session.queries import status_of, summary_of
 
@@ -42,7 +42,8 @@ class ListedProject(Struct, frozen=True):
 
     @property
     def running(self) -> int:
-        return sum(one.live and one.status in AT_WORK for one in self.sessions)
+        """Sessions at work; those that need somebody are counted as waiting."""
+        return sum(one.live and one.status in AT_WORK and not one.waiting for one in self.sessions)
 
     @property
     def waiting(self) -> list[ListedSession]:
@@ -54,21 +55,20 @@ class Projects:
 
     def __init__(self, here: Places) -> None:
         self._here = here
-        self._roots: dict[str, str] = {slug(here): here.root}
+        self._known = {name_of(here): here}
 
     @property
     def here(self) -> str:
-        return slug(self._here)
+        return name_of(self._here)
 
     def all(self) -> list[ListedProject]:
         """This one first, then those where something runs, then the rest, newest first."""
-        names = [self.here]
-        with contextlib.suppress(OSError):
-            names += sorted(name for name in os.listdir(state_folder()) if name != self.here)
+        others = [one for one in known_projects() if name_of(one) != self.here]
         found = []
-        for name in names:
+        for places in (self._here, *others):
+            self._known[name_of(places)] = places
             with contextlib.suppress(QuintetError):
-                found.append(self.listed(name))
+                found.append(_listed(places))
 
         def order(one: ListedProject) -> tuple[bool, bool, bool]:
             return (not one.waiting, not one.running, one.slug != self.here)
@@ -78,39 +78,16 @@ class Projects:
 
     def places(self, name: str) -> Places:
         """The places of a project that has state, or of the one that this was started in."""
-        root = self._roots.get(name) or self._root_of(name)
-        places = locate(root)
-        if slug(places) != name:
-            raise NotFound(f"there is no project {name}")
-        self._roots[name] = root
-        return places
+        if name not in self._known:
+            self._known[name] = project_named(name)
+        return self._known[name]
 
     def listed(self, name: str) -> ListedProject:
-        places = self.places(name)
-        return ListedProject(name, places.root, tuple(sessions(places)))
-
-    def _root_of(self, name: str) -> str:
-        if os.path.basename(name) != name or name in (".", "..") or not name:
-            raise NotFound("there is no such project")
-        state = os.path.join(state_folder(), name)
-        if not os.path.isfile(os.path.join(state, "state.db")):
-            raise NotFound(f"there is no project {name}")
-        rows = stored(Places("/", state, "/"))
-        newest = next(iter(rows.sessions(1)), None) if rows else None
-        if rows is None or newest is None:
-            raise NotFound(f"there is no session in {name}")
-        try:
-            opened = rows.read(newest.id, kinds=("session_opened",))
-        finally:
-            rows.connection.close()
-        for recorded in opened:
-            if isinstance(recorded.event, SessionOpened) and os.path.isdir(recorded.event.project):
-                return recorded.event.project
-        raise NotFound(f"the folder of {name} does not exist any more")
+        return _listed(self.places(name))
 
 
-def slug(places: Places) -> str:
-    return os.path.basename(places.state)
+def _listed(places: Places) -> ListedProject:
+    return ListedProject(name_of(places), places.root, tuple(sessions(places)))
 
 
 def sessions(places: Places) -> list[ListedSession]:
@@ -121,7 +98,7 @@ def sessions(places: Places) -> list[ListedSession]:
         with clear_errors(places.database):
             found = rows.sessions(MOST_SESSIONS)
     finally:
-        rows.connection.close()
+        rows.close()
     shown = []
     for row in found:
         summary, live = summary_of(row), lives(row)

@@ -14,7 +14,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from hashlib import sha256
 from secrets import token_hex
-from typing import Any
 from urllib.parse import quote
 
 import msgspec
@@ -23,7 +22,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from quintet.adapters.agents.agents import LocalAgents
 from quintet.adapters.files.paths import Places
@@ -31,36 +29,44 @@ from quintet.adapters.files.private_files import private, private_folder
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
 from quintet.adapters.sqlite.database import clear_errors
-from quintet.app.lookups import needed, stored
-from quintet.app.open import open_session
+from quintet.adapters.stores.chosen import stored_workers
+from quintet.app.late_parts import kept
+from quintet.app.lookups import lives, needed, stored
 from quintet.app.opening_notes import sound_agents
 from quintet.app.task_lookups import tasks_here, under_way
 from quintet.app.terminal_ui import at_hand
 from quintet.app.trust_question import trust_question
 from quintet.domain.agents.agent import Agent
 from quintet.domain.base.errors import NotFound, QuintetError, UsageError
-from quintet.domain.dials.axes import Surface
+from quintet.domain.dials.transitions import Scope
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal import protocol as p
 from quintet.domain.models.known import is_free
 from quintet.domain.ports.prompt import PromptSources
-from quintet.domain.tasks.board import board
+from quintet.domain.ports.workers import WorkerState
+from quintet.domain.tasks.task import ID_FORM, Task, TaskMove
 from quintet.engine.commands.table import NO_FEATURES, usages
+from quintet.engine.cycle.task_keeper import TaskKeeper
+from quintet.engine.cycle.task_tables import parse_status
 from quintet.engine.reports import accounts
 from quintet.engine.reports.conversation_page import KINDS, as_markdown, exchanges
 from quintet.engine.reports.forensics import allowance, examine
 from quintet.engine.reports.forensics_page import page as forensics_page
 from quintet.engine.session.why import BEHIND, decision_behind, why_lines
-from quintet.features.registry import features
-from quintet.features.web_ui import pages
+from quintet.features.registry import REMOTE_DEVICES, SKILL_USAGES, features, offering, remote_devices, tables
+from quintet.features.web_ui import measured, pages
 from quintet.features.web_ui.access import (
+    FORENSICS_POLICY,
+    HOW_THERE,
     Doors,
     VisitorRole,
     may_change,
 )
+from quintet.features.web_ui.board_page import Crew, board_page, task_page
 from quintet.features.web_ui.door_keeper import DoorKeeper, body, form
 from quintet.features.web_ui.live import LiveSession, LiveSessions
 from quintet.features.web_ui.projects import Projects
+from quintet.features.web_ui.remote_page import remote_page
 
 STATIC = os.path.join(os.path.dirname(__file__), "static")
 TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -79,6 +85,7 @@ class WebServer:
     def __init__(self, here: Places) -> None:
         self.projects = Projects(here)
         self.live = LiveSessions(time.monotonic)
+        self._measured = measured.MeasuredProjects()
         self._streams = 0
         self._sources: dict[str, PromptSources] = {}
         self._uploads: set[str] = set()
@@ -117,13 +124,16 @@ class WebServer:
             with clear_errors(places.database):
                 row = rows.find_session(request.path_params["session"])
         finally:
-            rows.connection.close()
+            rows.close()
         return await self.live.get(places, row.id)
 
     # ── pages
 
     async def home(self, request: Request) -> Response:
         return HTMLResponse(pages.home(await asyncio.to_thread(self.projects.all), role(request)))
+
+    async def metrics(self, request: Request) -> Response:
+        return Response(await asyncio.to_thread(self._measured.text), media_type=measured.TEXT)
 
     async def project(self, request: Request) -> Response:
         places = self.places(request)
@@ -138,6 +148,7 @@ class WebServer:
         live = await self.session(request)
         if request.path_params["session"] != live.id:
             return RedirectResponse(f"../{quote(live.id)}/", 303)
+        await live.look_at_tasks()  # another session may have moved some
         listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
         asked = request.query_params.get("why", "")
         sheet = self._why(live, number_of(asked)) if number_of(asked) > 0 else ""
@@ -147,7 +158,7 @@ class WebServer:
 
     async def whole(self, request: Request) -> Response:
         """The page's moving parts, for one that begins anew."""
-        return JSONResponse((await self.session(request)).page())
+        return Response((await self.session(request)).page_json(), media_type="application/json")
 
     async def older(self, request: Request) -> Response:
         live = await self.session(request)
@@ -171,15 +182,30 @@ class WebServer:
                 raise NotFound(f"there is no event {seq} in this session")
             behind = decision_behind(found[0].event, rows.read(live.id, 0, seq - 1, kinds=BEHIND))
         finally:
-            rows.connection.close()
+            rows.close()
         lines, _ = why_lines(behind or found[0])
         return pages.why_sheet(lines, seq)
 
     async def tasks(self, request: Request) -> Response:
         places = self.places(request)
         found = await asyncio.to_thread(under_way, places)
+        crew = await asyncio.to_thread(crew_of, places)
         listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
-        return HTMLResponse(pages.board_page(listed, board(found), found.tasks, found.reasons, role(request)))
+        as_list = request.query_params.get("as") == "list"
+        return HTMLResponse(board_page(listed, found, crew, role(request), as_list=as_list))
+
+    async def move_task(self, request: Request) -> Response:
+        """A task moved by hand, as `quintet tasks move` does it."""
+        places, sent = self.places(request), await form(request)
+        after = parse_status(sent.get("status", ""))
+
+        def move(keeper: TaskKeeper) -> Awaitable[tuple[Task, TaskMove]]:
+            return keeper.move(request.path_params["task"], after, "moved in a browser", scope=Scope.NOW)
+
+        task, made = await asyncio.to_thread(kept, places, move)
+        if "application/json" in request.headers.get("accept", ""):
+            return JSONResponse({"task": task.id, "before": made.before, "after": made.after})
+        return RedirectResponse("../../tasks", 303)
 
     async def task(self, request: Request) -> Response:
         places, wanted = self.places(request), request.path_params["task"]
@@ -193,7 +219,7 @@ class WebServer:
             else []
         )
         listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
-        return HTMLResponse(pages.task_page(listed, task, moves, role(request)))
+        return HTMLResponse(task_page(listed, task, moves, role(request)))
 
     async def cost(self, request: Request) -> Response:
         places, by = self.places(request), request.query_params.get("by", "day")
@@ -220,19 +246,41 @@ class WebServer:
         book = self.sources(places).settings
         if request.method == "POST":
             sent = await form(request)
-            if not may_change(sent.get("key", "")):
-                raise HTTPException(403, "This setting is changed in your terminal only.")
+            key, value = sent.get("key", ""), sent.get("value", "").strip()
+            if not may_change(key):
+                if tables().pattern(key) not in tables().catalogue():
+                    raise UsageError(f"{key} is not a setting.")
+                raise HTTPException(403, f"{key} is changed in your terminal only: {HOW_THERE}, or in {book.path}.")
+            if "\n" in value:
+                raise UsageError(f"{key}: a value is one line.")
             try:
                 if sent.get("reset"):
-                    book.unset(sent.get("key", ""))
+                    book.unset(key)
                 else:
-                    book.change(sent.get("key", ""), sent.get("value", ""))
-                return RedirectResponse(f"settings#set-{quote(sent.get('key', ''))}", 303)
+                    book.change(key, value)
+                return RedirectResponse(f"settings#set-{quote(key)}", 303)
             except QuintetError as error:
                 said = str(error)
         listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
         rows = await asyncio.to_thread(book.rows)
         return HTMLResponse(pages.settings_page(listed, rows, book.path, said, role(request)), 400 if said else 200)
+
+    async def remote(self, request: Request) -> Response:
+        devices = remote_devices()
+        if devices is None:
+            raise NotFound("remote is not installed here")
+        try:
+            if request.method == "POST":
+                wanted = (await form(request)).get("revoke", "")
+                if not devices.revoke(wanted):
+                    raise NotFound(f"{wanted} is not paired")
+                return RedirectResponse("remote", 303)
+            paired, sessions = devices.paired(), devices.sessions()
+        finally:
+            devices.close()
+        listed = await asyncio.to_thread(self.projects.listed, request.path_params["project"])
+        here = await asyncio.to_thread(self.projects.all) if sessions else []
+        return HTMLResponse(remote_page(listed, paired, sessions, here, role(request)))
 
     async def forensics(self, request: Request) -> Response:
         live = await self.session(request)
@@ -241,7 +289,7 @@ class WebServer:
             found = examine(rows.pieces(live.id), allowance(rows.count(live.id)), None)
         page = "".join(forensics_page(found))
         # Its own policy stands in the page; here it is kept from everything of ours as well.
-        return HTMLResponse(page, headers={"Content-Security-Policy": "sandbox allow-scripts"})
+        return HTMLResponse(page, headers={"Content-Security-Policy": FORENSICS_POLICY})
 
     async def export(self, request: Request) -> Response:
         live = await self.session(request)
@@ -259,7 +307,7 @@ class WebServer:
         epoch, _, number = seen.partition(".")
         share = MOST_STREAMS if role(request) is VisitorRole.OWNER else MOST_STREAMS // 2
         if self._streams >= share:
-            raise HTTPException(503, "Too many pages follow sessions here.")
+            raise HTTPException(503, "Too many open pages follow sessions here. Close some.")
         after = number_of(number) if epoch == live.epoch else -1
 
         async def lines() -> AsyncIterator[bytes]:
@@ -284,18 +332,15 @@ class WebServer:
 
     async def new(self, request: Request) -> Response:
         places, sent = self.places(request), await form(request)
-        options: dict[str, Any] = {"agent": sent["agent"]} if sent.get("agent") else {}
-        async with open_session(places.root, surface=Surface.WEB, person=True, **options) as session:
-            id = session.id
-        live = await self.live.get(places, id)
+        live = await self.live.begin(places, sent.get("agent", ""))
         if sent.get("text", "").strip():
             await self._say(live, sent)
-        return RedirectResponse(f"s/{quote(id)}/", 303)
+        return RedirectResponse(f"s/{quote(live.id)}/", 303)
 
     async def say(self, request: Request) -> Response:
         live, sent = await self.session(request), await form(request)
         if not sent.get("text", "").strip():
-            raise HTTPException(400, "There is nothing in it.")
+            raise HTTPException(400, "The input is empty.")
         return self._done(request, await self._say(live, sent))
 
     async def _say(self, live: LiveSession, sent: dict[str, str]) -> str:
@@ -310,7 +355,7 @@ class WebServer:
         live, sent = await self.session(request), await form(request)
         choice = p.Answer(question=sent.get("question", ""), choice=sent.get("choice", ""), note=sent.get("note", ""))
         if choice.question not in live.state.questions:
-            raise HTTPException(409, "That question was answered already.")
+            raise HTTPException(409, "That question is already answered.")
         return self._done(request, await live.submit(choice))
 
     async def interrupt(self, request: Request) -> Response:
@@ -318,12 +363,21 @@ class WebServer:
 
     async def accept(self, request: Request) -> Response:
         live, sent = await self.session(request), await form(request)
-        words = ["/accept"]
-        if sent.get("control") == "autonomous":
-            words.append("--autonomous")
+        control = "autonomous" if sent.get("control") == "autonomous" else "assisted"
+        words = ["/accept", "--control", control]
         if profile := sent.get("profile", "").strip():
             words += ["--permission-profile", profile.split()[0]]
+        if model := sent.get("model", "").strip():
+            words += ["--model-mode", model.split()[0]]
         return self._done(request, await live.submit(p.Say(text=" ".join(words))))
+
+    async def arrange(self, request: Request) -> Response:
+        """One task of the plan that waits, in other words."""
+        live, sent = await self.session(request), await form(request)
+        task, words = sent.get("task", ""), sent.get("words", "").strip()
+        if not ID_FORM.fullmatch(task) or not words:
+            raise HTTPException(400, "Give the task and its new text.")
+        return self._done(request, await live.submit(p.Say(text=f"/arrange edit {task} {words}")))
 
     async def trust(self, request: Request) -> Response:
         places, sent = self.places(request), await form(request)
@@ -357,15 +411,19 @@ class WebServer:
     async def offers(self, request: Request) -> Response:
         live, query = await self.session(request), request.query_params.get("q", "")[:200]
         if request.query_params.get("kind") == "command":
-            found = [(f"/{one.name} ", one.usage, one.help) for one in commands() if one.name.startswith(query.lower())]
+            known = await asyncio.to_thread(commands, live.places)
+            found = [(f"/{one.name} ", one.usage, one.help) for one in known if one.name.startswith(query.lower())]
             return JSONResponse([{"insert": a, "label": b, "about": c} for a, b, c in found[: 2 * MOST_OFFERS]])
-        files = await self.sources(live.places).finder.find(query, MOST_OFFERS)
+        finder = self.sources(live.places).finder
+        files = await finder.find(query, MOST_OFFERS)
+        if await finder.renewed():
+            files = await finder.find(query, MOST_OFFERS)
         return JSONResponse([{"insert": f"@{name} ", "label": name, "about": ""} for name in files])
 
     async def past(self, request: Request) -> Response:
         live = await self.session(request)
         if role(request) is not VisitorRole.OWNER:
-            raise HTTPException(403, "Past inputs are the owner's.")
+            raise HTTPException(403, "Only the owner can see past inputs.")
         return JSONResponse((await asyncio.to_thread(self.sources(live.places).past.all))[-MOST_PAST:])
 
     async def static(self, request: Request) -> Response:
@@ -397,15 +455,33 @@ def role(request: Request) -> VisitorRole:
     return found
 
 
-def commands() -> list[CommandUsage]:
+def commands(places: Places) -> list[CommandUsage]:
+    """The commands, and then the skills by their names: those that no command has."""
     own = [CommandUsage(one.name, one.usage, one.help) for feature in features() for one in feature.slash]
-    return sorted((*usages(NO_FEATURES), *own), key=lambda one: one.name)
+    known = sorted((*usages(NO_FEATURES), *own), key=lambda one: one.name)
+    taken, loaded = {one.name for one in known}, config.load(places)
+    skills = [one for listed in offering(SKILL_USAGES) for one in listed(places, loaded) if one.name not in taken]
+    return [*known, *sorted(skills, key=lambda one: one.name)]
 
 
 def agents_of(places: Places) -> list[tuple[Agent, str]]:
     loaded = config.load(places)
     protection = make_terms(places, loaded.settings).protection
     return LocalAgents(places, protection, trusted=sound_agents(places, loaded.trust)).listed()
+
+
+def crew_of(places: Places) -> Crew:
+    """The workers that run now, what their tasks claim and whom they wait for."""
+    with clear_errors(places.database):
+        rows = stored_workers(places)
+        if rows is None:
+            return Crew()
+        try:
+            known, claims, waits = rows.workers(), rows.path_claims(), rows.waits()
+        finally:
+            rows.close()
+    live = tuple(one for one in known if one.state is not WorkerState.ENDED and lives(one))
+    return Crew(live, claims, tuple(waits))
 
 
 def _write(path: str, data: bytes) -> None:
@@ -416,9 +492,10 @@ def _write(path: str, data: bytes) -> None:
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-def application(doors: Doors, here: Places, cookie: str) -> ASGIApp:
+def application(doors: Doors, here: Places, cookie: str) -> DoorKeeper:
     server = WebServer(here)
     pages.SITE.below = doors.below
+    pages.SITE.remote = any(REMOTE_DEVICES in one.offers for one in features())
     of_session: list[tuple[str, Endpoint, str]] = [
         ("", server.show, "GET"),
         ("page", server.whole, "GET"),
@@ -433,6 +510,7 @@ def application(doors: Doors, here: Places, cookie: str) -> ASGIApp:
         ("answer", server.answer, "POST"),
         ("interrupt", server.interrupt, "POST"),
         ("accept", server.accept, "POST"),
+        ("arrange", server.arrange, "POST"),
         ("upload", server.upload, "POST"),
     ]
     of_project: list[tuple[str, Endpoint, str]] = [
@@ -441,14 +519,18 @@ def application(doors: Doors, here: Places, cookie: str) -> ASGIApp:
         ("trust", server.trust, "POST"),
         ("tasks", server.tasks, "GET"),
         ("tasks/{task}", server.task, "GET"),
+        ("tasks/{task}/move", server.move_task, "POST"),
         ("cost", server.cost, "GET"),
         ("models", server.models, "GET"),
         ("agents", server.agents, "GET"),
+        ("remote", server.remote, "GET"),
+        ("remote", server.remote, "POST"),
         ("settings", server.settings, "GET"),
         ("settings", server.settings, "POST"),
     ]
     routes = [
         Route("/", server.home, methods=["GET"]),
+        Route(measured.PATH, server.metrics, methods=["GET"]),
         Route("/static/{name}", server.static, methods=["GET"]),
         *(Route(f"/p/{{project}}/s/{{session}}/{path}", run, methods=[method]) for path, run, method in of_session),
         *(Route(f"/p/{{project}}/{path}", run, methods=[method]) for path, run, method in of_project),
@@ -475,4 +557,5 @@ async def _own_problem(request: Request, error: Exception) -> Response:
 def _problem(request: Request, status: int, text: str, hint: str = "") -> Response:
     if "application/json" in request.headers.get("accept", ""):
         return JSONResponse({"error": text, "hint": hint}, status)
-    return HTMLResponse(pages.problem(status, text, hint, f"{pages.SITE.below}/"), status)
+    home = f"{pages.SITE.below}/" if "role" in request.scope else ""  # also a stranger asks for static files
+    return HTMLResponse(pages.problem(status, text, hint, home), status)

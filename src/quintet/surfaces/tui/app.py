@@ -11,6 +11,7 @@ import asyncio
 import sys
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
+from time import thread_time
 
 from textual import events, on
 from textual.driver import Driver
@@ -22,7 +23,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import SessionState
 from quintet.domain.permission.gate import Verdict
 from quintet.domain.settings.screen import taken_twice
-from quintet.domain.turn.command_output import COMMAND
+from quintet.domain.turn.shown_output import COMMAND
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.chrome import host_terminal as host
 from quintet.surfaces.tui.chrome.first_screen import first_screen
@@ -34,11 +35,11 @@ from quintet.surfaces.tui.keys import KeyedUi
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 from quintet.surfaces.tui.prompt.queue_view import queued_inputs
+from quintet.surfaces.tui.transcript.blocks import ScreenTranscript
 from quintet.surfaces.tui.transcript.find_bar import FindBar
 from quintet.surfaces.tui.transcript.scrollback import Scrollback
-from quintet.surfaces.tui.transcript.transcript import Transcript
 
-EVENTS_AT_ONCE = 300  # events applied before the event loop runs other tasks
+AT_ONCE = 0.01  # seconds of applying events before the event loop runs other tasks
 
 
 async def run(context: TuiContext) -> int:
@@ -67,6 +68,7 @@ class TerminalUi(KeyedUi):
         super().__init__(context)
         self.failure: BaseException | None = None
         self._opening: AbstractAsyncContextManager[Session] | None = None
+        self._attaching = asyncio.Lock()  # one session is opened at a time, in the order of the wishes
         self._decided: list[p.CallDecided] = []  # what the gate asked about since the last question
         self._looking_at_branch = self._branch_is_old = False
         self._in_front = True  # whether the terminal has the focus
@@ -137,11 +139,16 @@ class TerminalUi(KeyedUi):
 
     async def attach(self, wanted: str) -> None:
         """Open a session by its id in place of the current one; an empty id is the one asked for at the start."""
+        async with self._attaching:
+            await self._open_in_place(wanted)
+
+    async def _open_in_place(self, wanted: str) -> None:
         self._takes_keys = False
         await self.close_session()
-        self._opening = self.context.open(wanted)
-        self.session = await self._opening.__aenter__()
-        self.transcript = Transcript()
+        opening = self.context.open(wanted)
+        self.session = await opening.__aenter__()
+        self._opening = opening
+        self.transcript = ScreenTranscript()
         self.query_one(Scrollback).show_transcript(self.transcript, self.session.past_events)
         self.state, self._decided = SessionState(), []
         self.query_one(QuestionPanel).close()
@@ -200,13 +207,13 @@ class TerminalUi(KeyedUi):
             await opening.__aexit__(None, None, None)
 
     async def _follow(self, session: Session) -> None:
-        count = 0
+        began = thread_time()
         try:
             async for item in session.events(0, signals=True):
                 self.receive(item, news=not isinstance(item, p.Recorded) or item.seq > session.since)
-                count += 1
-                if count % EVENTS_AT_ONCE == 0:
+                if thread_time() - began > AT_ONCE:
                     await asyncio.sleep(0)
+                    began = thread_time()
         except OwnerGone:
             await self.attach(session.id)
             self.note("the process that ran this session has ended; the session continues here", "warning")
@@ -217,7 +224,9 @@ class TerminalUi(KeyedUi):
                 "error",
             )
         except QuintetError as error:
-            self.note(f"{error}\nNothing more is recorded here; quintet --resume resumes the session", "error")
+            self.note(
+                f"{error}\nNothing more is recorded here; quintet --resume {session.id} resumes the session", "error"
+            )
         except Exception as error:
             self._fail(error)
 
@@ -295,10 +304,8 @@ class TerminalUi(KeyedUi):
         panel = self.query_one(QuestionPanel)
         if panel.asked is not None:
             return  # one question at a time
-        panel.ask(asked, tuple(self._decided))
+        panel.ask(asked, tuple(self._decided), takes_keys=not self.typed)
         self._decided = []
-        if not self.typed:
-            panel.focus()
 
     def _answered(self, question: str) -> None:
         panel = self.query_one(QuestionPanel)

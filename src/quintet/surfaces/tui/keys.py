@@ -43,9 +43,9 @@ from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import TuiContext
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
+from quintet.surfaces.tui.transcript.blocks import ScreenTranscript
 from quintet.surfaces.tui.transcript.find_bar import FindBar
 from quintet.surfaces.tui.transcript.scrollback import Scrollback
-from quintet.surfaces.tui.transcript.transcript import Transcript
 
 if TYPE_CHECKING:
     from quintet.surfaces.tui.dialogs.dialogs import Dialogs
@@ -89,7 +89,9 @@ class KeyedUi(App[int]):
     CSS = """
     .rule { height: 1; color: $foreground 30%; }
     Screen.-asked #above-prompt { display: none; }
+    Screen.-details Scrollback { display: none; }
     Input > .input--placeholder { color: $text-muted; }
+    ToastRack { dock: top; align: right top; margin-top: 2; margin-bottom: 0; }
     """
     ENABLE_COMMAND_PALETTE = False  # we have our own
     # Slash commands that, given alone, open something here; each is the name of an action.
@@ -100,13 +102,14 @@ class KeyedUi(App[int]):
         "agents": "agents",
         "rewind": "rewind",
         "sessions": "sessions",
+        "skills": "skills",
     }
 
     def __init__(self, context: TuiContext) -> None:
         self.context = context  # before all else: the driver asks for it
         super().__init__()
         self.state = SessionState()
-        self.transcript = Transcript()
+        self.transcript = ScreenTranscript()
         self.session: Session | None = None
         self._terminal_lent = False  # to an editor
         self.theme_name = context.theme
@@ -245,6 +248,13 @@ class KeyedUi(App[int]):
         elif not self.typed and self.twice("escape"):
             await self.enter("/rewind")
 
+    async def do_forget(self) -> None:
+        """Delete what the last run learnt."""
+        if line := self.state.turns.takes_back:
+            await self.submit(p.Say(text=line))
+        else:
+            self.query_one(StatusLine).say("Nothing was learnt that could be forgotten")
+
     def do_leave(self) -> None:
         self.exit(0)
 
@@ -264,6 +274,7 @@ class KeyedUi(App[int]):
         try:
             with self.suspend():
                 text, problem = await asyncio.to_thread(_tried, edited, prompt.text)
+            await host.signals_heard()
             if problem:
                 self.note(problem, "warning")
             elif text != prompt.text:
@@ -342,21 +353,29 @@ class KeyedUi(App[int]):
             self.query_one(StatusLine).say("no other session in this project yet")
 
     async def other_sessions(self) -> list[SessionChoice]:
-        """The sessions of the project in which something was said, newest first, without this one."""
+        """The sessions of the project in which a person said something, newest first, without this one."""
         at_hand, here = self.context.at_hand, self.session.id if self.session else ""
         if at_hand is None:
             return []
-        return [one for one in await asyncio.to_thread(at_hand.sessions) if one.turns and one.id != here]
+        found = await asyncio.to_thread(at_hand.sessions)
+        return [one for one in found if one.turns and one.by_person and one.id != here]
 
     def do_agents(self) -> None:
         self.run_worker(self.dialogs.agent())
+
+    async def do_skills(self) -> None:
+        found = [one for one in self.session.commands if one.skill] if self.session else []
+        if found:
+            self.run_worker(self.dialogs.skill(found))
+        else:
+            await self.send("/skills")
 
     def do_rewind(self) -> None:
         self.run_worker(self.dialogs.rewind())
 
     def do_answer(self) -> None:
         panel = self.query_one(QuestionPanel)
-        if panel.asked and not panel.has_focus:
+        if panel.asked and panel.screen.focused is not panel:
             panel.focus()
         else:
             self.focus_prompt()

@@ -9,12 +9,13 @@ SELECT id, created, updated, parent, forked_after, title, summary, owner, owner_
 FROM sessions WHERE id = ?
 
 -- name: sessions_by_prefix
-SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 ORDER BY updated DESC LIMIT 2
+SELECT id FROM sessions WHERE substr(id, 1, length(?1)) = ?1 AND (instr(?1, '.') > 0 OR instr(id, '.') = 0)
+ORDER BY updated DESC LIMIT 2
 
 -- name: sessions_newest_first
 SELECT id, created, updated, parent, forked_after, title, summary, owner, owner_pid, owner_started, lease_until,
   lease_number
-FROM sessions ORDER BY updated DESC, id DESC LIMIT ?
+FROM sessions WHERE instr(id, '.') = 0 ORDER BY updated DESC, id DESC LIMIT ?
 
 -- name: touch_session
 UPDATE sessions SET updated = ?1, summary = ?2, title = CASE WHEN title = '' THEN ?3 ELSE title END
@@ -115,16 +116,22 @@ INSERT INTO questions (id, session, asked, body) VALUES (?, ?, ?, ?)
 UPDATE questions SET answer = ?, answered = ? WHERE id = ? AND answer IS NULL
 
 -- name: open_questions
-SELECT id, json_extract(body, '$.text'), session FROM questions WHERE answer IS NULL ORDER BY asked, id
+-- A helper's is asked in its parent's session too, which is the one that people see.
+SELECT id, json_extract(body, '$.text'), session FROM questions WHERE answer IS NULL AND instr(session, '.') = 0
+ORDER BY asked, id
 
 -- name: project_cost
--- A session's summary has all it spent; a fork's has its parent's part too, so of forks their own events count.
-SELECT (SELECT total(json_extract(summary, '$.cost')) FROM sessions WHERE parent = '')
+-- A session's summary has all it spent, its helpers' part included; a fork's has its parent's part too, so of forks
+-- their own events count.
+SELECT (SELECT total(json_extract(summary, '$.cost')) FROM sessions WHERE parent = '' AND instr(id, '.') = 0)
   + (SELECT total(json_extract(data, '$.cost')) FROM journal WHERE session IN (SELECT id FROM sessions WHERE parent <> '')
      AND type IN ('model_replied', 'model_consulted', 'history_compacted', 'executor_ended'))
 
 -- name: forks_of
 SELECT id FROM sessions WHERE parent = ? LIMIT 1
+
+-- name: helpers_of
+SELECT id FROM sessions WHERE substr(id, 1, length(?1) + 1) = ?1 || '.'
 
 -- name: contents_of_session
 SELECT DISTINCT value FROM journal, json_each(journal.contents)

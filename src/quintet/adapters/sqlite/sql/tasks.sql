@@ -5,7 +5,7 @@ INSERT INTO tasks (
   id, work_mode, run_control, permission_profile, model_mode, surface, status, retry_count, max_retries, cost_budget,
   cost_spent, created_at, started_at, completed_at, next_action_at, checkpoint_ref, milestone, path, stamp, text,
   dependency_blockers, intent_claim
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING
 
 -- name: all_tasks
 SELECT text, status, work_mode, run_control, permission_profile, model_mode, surface, retry_count, max_retries,
@@ -22,7 +22,7 @@ FROM tasks WHERE id = ?
 -- name: amend_task
 UPDATE tasks SET cost_budget = ?, cost_spent = ?, next_action_at = ?, checkpoint_ref = ?, path = ?, stamp = ?,
   text = ?, dependency_blockers = ?, intent_claim = ?
-WHERE id = ?
+WHERE id = ? AND status = ?
 
 -- name: move_task
 UPDATE tasks SET status = ?, retry_count = ?, started_at = ?, completed_at = ? WHERE id = ? AND status = ?
@@ -34,16 +34,30 @@ INSERT INTO task_transitions (task_id, from_status, to_status, reason, scope, ti
 SELECT task_id, from_status, to_status, reason, timestamp, scope, id FROM task_transitions WHERE task_id = ? ORDER BY id
 
 -- name: claim_task
--- Only from nobody, from oneself, or from the one who was seen to be gone.
+-- By whoever `number_for` gave a number.
 INSERT INTO task_runtime (
   task_id, owner, process_pid, owner_started, lease_until, last_heartbeat_at, worktree_path, current_model,
-  context_usage_percent
-) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?10)
+  context_usage_percent, fence
+) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (task_id) DO UPDATE SET
   owner = ?2, process_pid = ?3, owner_started = ?4, last_heartbeat_at = ?6, worktree_path = ?7, current_model = ?8,
-  context_usage_percent = CASE WHEN owner = ?2 THEN ifnull(?10, context_usage_percent) ELSE ?10 END,
-  lease_until = ?5
-WHERE owner = ?2 OR owner = ?9
+  context_usage_percent = CASE WHEN owner = ?2 THEN ifnull(?9, context_usage_percent) ELSE ?9 END,
+  lease_until = ?5, fence = ?10
+
+-- name: number_task
+UPDATE tasks SET fence = ? WHERE id = ?
+
+-- name: newest_number
+SELECT fence FROM tasks WHERE id = ?
+
+-- name: holder_of
+SELECT owner, fence FROM task_runtime WHERE task_id = ?
+
+-- name: forget_path_claims
+DELETE FROM path_claims WHERE task_id = ?
+
+-- name: forget_task_waits
+DELETE FROM task_waits WHERE task_id = ?
 
 -- name: release_task
 DELETE FROM task_runtime WHERE task_id = ? AND owner = ?
@@ -53,8 +67,8 @@ DELETE FROM task_runtime WHERE task_id = ?
 
 -- name: claims
 SELECT task_id, owner, process_pid, owner_started, lease_until, last_heartbeat_at, worktree_path, current_model,
-  context_usage_percent
+  context_usage_percent, fence
 FROM task_runtime
 
--- name: owner_of
-SELECT owner FROM task_runtime WHERE task_id = ?
+-- name: in_worktrees
+SELECT task_id FROM task_branches WHERE state <> 'kept' AND base <> ''

@@ -8,10 +8,13 @@ import signal
 import socket
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, nullcontext
+from typing import Any
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.processes.python_environment import package_part
+from quintet.adapters.settings import layers as config
 from quintet.adapters.settings import user_tools
 from quintet.adapters.settings.trust import trust_of
 from quintet.app.open import open_session
@@ -20,9 +23,10 @@ from quintet.cli.parsing import dial_flags, make_parser, turned
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import AxesChange, Surface
-from quintet.domain.turn.tool_menu import TOOL_MODES, toolsets_of, with_own
+from quintet.domain.turn.tool_menu import TOOLSETS, toolsets_of, with_own
 from quintet.domain.turn.tool_spec import ToolSpec
 from quintet.engine.session.session import Session
+from quintet.features.registry import mcp_offers
 from quintet.surfaces.terminal import told_to_end
 from quintet.tools.images import FOLDER as IMAGES
 
@@ -38,7 +42,7 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
         raise UsageError(f"an MCP server needs a package that is not installed: {part.missing.removeprefix('mcp: ')}")
     with _listening(arguments.http) as listening:
         from quintet.features.mcp.serving.lanes import Lanes
-        from quintet.features.mcp.serving.offers import ProjectOffers
+        from quintet.features.mcp.serving.offers import Offers, ProjectOffers
         from quintet.features.mcp.serving.surface import McpSurface
 
         seen: dict[str, str] = {}  # what one session has read, another may write
@@ -49,9 +53,19 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
         with told_to_end(signal.SIGINT) as told:
             async with opened(dials) as session:
                 images = os.path.join(places.outputs, IMAGES)
-                surface = McpSurface(Lanes(session, opened), specs, ProjectOffers(places), places.name, images)
+                offers = Offers(ProjectOffers(places), *_added(places))
+                surface = McpSurface(Lanes(session, opened), specs, offers, places.name, images)
                 sys.stderr.write(f"quintet: session {session.id}, {len(specs)} tools\n")
                 return await (surface.over_http(listening, told, token) if listening else surface.over_stdio(told))
+
+
+def _added(places: Places) -> Iterator[Any]:
+    """What features offer beside; of one that cannot, it is said why."""
+    for name, offer in mcp_offers(config.load(places).settings):
+        if isinstance(offer, Exception):
+            sys.stderr.write(f"quintet: {name} offers nothing: {type(offer).__name__}: {offer}\n")
+        else:
+            yield offer
 
 
 def _listening(port: int | None) -> AbstractContextManager[socket.socket | None]:
@@ -65,14 +79,14 @@ def _listening(port: int | None) -> AbstractContextManager[socket.socket | None]
 
 
 def _specs(places: Places, toolsets: list[str]) -> list[ToolSpec]:
-    """The tools of these toolsets, the user's own among them."""
+    """The tools of these toolsets, the user's own and those of plugins among them."""
     for name in toolsets:
-        if name not in TOOL_MODES:
-            known = ", ".join(TOOL_MODES)
-            raise UsageError(f'--toolsets "{name}": not one of {known}.{did_you_mean(name, TOOL_MODES)}')
+        if name not in TOOLSETS:
+            known = ", ".join(TOOLSETS)
+            raise UsageError(f'--toolsets "{name}": not one of {known}.{did_you_mean(name, TOOLSETS)}')
     own = user_tools.load(places, trust_of(places.trust_file, places.root))
-    homes = with_own({name: spec.toolset for name, spec in own.specs.items()})
     everything = {**BY_NAME, **own.specs}
+    homes = with_own({name: spec.toolset for name, spec in everything.items() if spec.toolset})
     return [spec for name, spec in everything.items() if set(toolsets_of(name, homes)) & set(toolsets)]
 
 
@@ -95,7 +109,7 @@ def mcp_server(arguments: list[str]) -> int:
         "--toolsets",
         default="swe",
         metavar="LIST",
-        help="the toolsets to offer: swe (the default), git, data …; with commas",
+        help="the toolsets to offer, separated by commas: swe (the default), git, data …",
     )
     parser.add_argument("--http", type=int, metavar="PORT", help="streamable HTTP on 127.0.0.1; 0 picks a port")
     parser.add_argument(

@@ -25,6 +25,8 @@ from mcp import types
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 from mcp.server.stdio import stdio_server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.subscriptions import ResourceUpdated, ToolsListChanged
 
 from quintet import __version__
 from quintet.domain.base.errors import QuintetError
@@ -37,7 +39,7 @@ from quintet.domain.turn.messages import KeptImage
 from quintet.domain.turn.tool_spec import CallStatus, ToolSpec
 from quintet.engine.session.session import Session
 from quintet.features.mcp.serving.lanes import Lanes
-from quintet.features.mcp.serving.offers import ProjectOffers
+from quintet.features.mcp.serving.offers import Offers, changed_by
 from quintet.surfaces.terminal import lines_of_input
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ PATH = "/mcp"
 PATIENCE_SECONDS = 3  # with callers that keep listening, at the end
 MOST_TOLD = 200  # characters of a sign of life
 INSTRUCTIONS = """\
-Quintet's tools on the project {project}, at {badge}. Every call goes through its gate and is on record; what its \
+Quintet's tools on the project {project}, at {badge}. Every call goes through its gate and is recorded; what its \
 dials do not allow without approval is not run, and the answer says why."""
 
 LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -59,9 +61,7 @@ _Context: TypeAlias = "ServerRequestContext[Any, Any]"
 class McpSurface:
     """`specs` are the tools that are offered, as far as the dials let them be of any use."""
 
-    def __init__(
-        self, lanes: Lanes, specs: Sequence[ToolSpec], offers: ProjectOffers, project: str, images: str = ""
-    ) -> None:
+    def __init__(self, lanes: Lanes, specs: Sequence[ToolSpec], offers: Offers, project: str, images: str = "") -> None:
         """`images` is the folder that pictures of results are kept in."""
         self._lanes = lanes
         self._session = lanes.first
@@ -69,7 +69,10 @@ class McpSurface:
         self._offers = offers
         self._images = images
         self._callers: WeakValueDictionary[int, Any] = WeakValueDictionary()  # their connections
+        self._follow: dict[int, set[str]] = {}  # by the caller: the resources that it wants to hear of
         self._level = 0  # of LEVELS: callers hear of notices from there on
+        self._asked_for_messages = False  # somebody has set the level
+        self._news = InMemorySubscriptionBus()  # for callers of the newer protocol, who listen to it
         about = INSTRUCTIONS.format(project=project, badge=badge.full(lanes.first.state.axes))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # logging is on its way out; clients of today still set its level
@@ -82,6 +85,9 @@ class McpSurface:
                 on_list_resources=self._resources,
                 on_list_resource_templates=self._templates,
                 on_read_resource=self._read,
+                on_subscribe_resource=self._subscribe,
+                on_unsubscribe_resource=self._unsubscribe,
+                on_subscriptions_listen=ListenHandler(self._news),
                 on_list_prompts=self._prompts,
                 on_get_prompt=self._prompt,
                 on_completion=self._complete,
@@ -101,9 +107,12 @@ class McpSurface:
 
     async def _watch(self) -> None:
         async for item in self._session.events(self._session.since):
+            if isinstance(item, p.Recorded):
+                await self._tell_of(changed_by(item.event, self._session.id))
             match item:
                 case p.Recorded(event=p.DialsTurned(before=before, after=after)) if before != after:
                     await self._tell("notifications/tools/list_changed", None)
+                    await self._news.publish(ToolsListChanged())
                 case p.Recorded(event=p.Noticed(level=level, text=text)) if LEVELS.index(level) >= self._level:
                     await self._tell("notifications/message", {"level": level, "logger": "quintet", "data": text})
 
@@ -112,10 +121,21 @@ class McpSurface:
             with contextlib.suppress(Exception):  # one that left is no reason to stop
                 await connection.outbound.notify(method, params)
 
-    def _know(self, context: _Context) -> None:
+    async def _tell_of(self, changed: set[str]) -> None:
+        for uri in sorted(changed):
+            await self._news.publish(ResourceUpdated(uri))
+        callers = dict(self._callers)
+        self._follow = {caller: wanted for caller, wanted in self._follow.items() if caller in callers}
+        for caller, wanted in self._follow.items():
+            for uri in sorted(wanted & changed):
+                with contextlib.suppress(Exception):  # one that left is no reason to stop
+                    await callers[caller].outbound.notify("notifications/resources/updated", {"uri": uri})
+
+    def _know(self, context: _Context) -> int:
         """A caller who is told what changes; the SDK has no list of its connections."""
         connection = context.session._connection
         self._callers[id(connection)] = connection
+        return id(connection)
 
     async def over_stdio(self, told: asyncio.Event) -> int:
         """Until the input ends, or it is told to end."""
@@ -194,7 +214,7 @@ class McpSurface:
         self._know(context)
         offered = self._offered()
         if params.name not in offered:
-            return _said(f"there is no tool {params.name} here. There are: {', '.join(offered)}", failed=True)
+            return _said(f"there is no tool {params.name} here. Available: {', '.join(offered)}", failed=True)
         try:
             async with self._lanes.lane(offered[params.name]) as session:
                 return await self._made(session, params.name, json.dumps(params.arguments or {}), context)
@@ -224,7 +244,7 @@ class McpSurface:
             if isinstance(item, p.Progress) and context:
                 told += 1
                 with contextlib.suppress(Exception):  # a caller that does not listen is no reason to stop
-                    await context.session.report_progress(told, message=item.text.strip()[-MOST_TOLD:])
+                    await self._sign_of_life(context, told, item.text.strip()[-MOST_TOLD:])
             match item:
                 case p.Recorded(event=p.TurnStarted(submission=of)) if of == submission:
                     begun = True
@@ -234,6 +254,16 @@ class McpSurface:
             pictures = [self._picture(one) for one in finished.images or ()]
             return _said(finished.content, *filter(None, pictures), failed=finished.status is not CallStatus.OK)
         return _said(followed.outcome.reason or followed.outcome.status, failed=True)
+
+    async def _sign_of_life(self, context: _Context, told: int, text: str) -> None:
+        """As progress to a caller that wants it of this call, else as a message to one that has set their level."""
+        if (context.meta or {}).get("progress_token") is not None:
+            await context.session.report_progress(told, message=text)
+        elif self._asked_for_messages and LEVELS.index("info") >= self._level:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # on its way out; clients of today still ask for it
+                sending = context.session.send_log_message("info", text, "quintet", context.request_id)
+            await sending
 
     def _picture(self, image: KeptImage) -> types.ImageContent | None:
         if not image.digest.isalnum():  # the name of a file, and of nothing else
@@ -256,6 +286,16 @@ class McpSurface:
     async def _read(self, context: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         return await asyncio.to_thread(self._offers.read, str(params.uri))
 
+    async def _subscribe(self, context: _Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+        uri = str(params.uri)
+        await asyncio.to_thread(self._offers.read, uri)  # one that is not there is an error
+        self._follow.setdefault(self._know(context), set()).add(uri)
+        return types.EmptyResult()
+
+    async def _unsubscribe(self, context: _Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+        self._follow.get(self._know(context), set()).discard(str(params.uri))
+        return types.EmptyResult()
+
     async def _prompts(self, context: _Context, params: object) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=await asyncio.to_thread(self._offers.prompts))
 
@@ -269,6 +309,7 @@ class McpSurface:
     async def _set_level(self, context: _Context, params: types.SetLevelRequestParams) -> types.EmptyResult:
         self._know(context)
         self._level = LEVELS.index(params.level)
+        self._asked_for_messages = True
         return types.EmptyResult()
 
 

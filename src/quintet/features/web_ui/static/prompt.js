@@ -19,6 +19,7 @@ function begin(send, say) {
 
   const grow = () => { text.style.height = "auto"; text.style.height = `${Math.min(text.scrollHeight + 2, 154)}px`; };
   const put = (value) => { text.value = value; localStorage.setItem(draft, value); grow(); };
+  if (matchMedia("(max-width: 767px)").matches) text.placeholder = "Type a request"; // its buttons say the rest
   put(text.value || localStorage.getItem(draft) || "");
   text.focus();
 
@@ -28,6 +29,7 @@ function begin(send, say) {
     const sent = wrap ? wrap(said) : said;
     wrap = null;
     put("");
+    asked += 1; // offers that are still on their way come too late
     hide();
     at = -1;
     if ("Notification" in window && Notification.permission === "default") Notification.requestPermission();
@@ -139,12 +141,23 @@ function begin(send, say) {
     if (one.closest("#offers")) continue;
     one.addEventListener("click", () => { text.setRangeText(one.dataset.insert, text.selectionStart, text.selectionEnd, "end"); text.focus(); text.dispatchEvent(new Event("input")); });
   }
+  const append = (more) => put(`${text.value}${text.value && !/\s$/.test(text.value) ? " " : ""}${more}`);
+  // A file of the project goes by its name, another one as its text: a browser does not tell where it lies.
+  async function addText(file) {
+    const answer = await fetch(`offers?kind=file&q=${encodeURIComponent(file.name)}`).catch(() => null);
+    const found = answer?.ok ? (await answer.json()).filter((row) => row.label.split("/").pop() === file.name) : [];
+    if (found.length === 1) { append(found[0].insert); return; }
+    if (file.size > 100_000) { say(`${file.name}: more than 100 KB; put it into the project and name it by @`); return; }
+    const content = await file.text();
+    if (content.includes("\0") || content.includes("\ufffd")) { say(`${file.name}: not text; only texts and pictures can be added here`); return; }
+    append(`\n${file.name}:\n~~~\n${content.replace(/\n?$/, "\n")}~~~\n`);
+  }
   async function add(files) {
     for (const file of files) {
-      if (!file.type.startsWith("image/")) { say(`${file.name}: only pictures can be added here; name other files by @`); continue; }
+      if (!file.type.startsWith("image/")) { await addText(file); continue; }
       const answer = await fetch("upload", { method: "POST", headers: { "Content-Type": file.type, Accept: "application/json" }, body: file });
       const told = await answer.json();
-      if (answer.ok) put(`${text.value}${text.value && !/\s$/.test(text.value) ? " " : ""}${told.path} `);
+      if (answer.ok) append(`${told.path} `);
       else say(told.error);
     }
   }

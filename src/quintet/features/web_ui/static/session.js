@@ -1,7 +1,7 @@
 // A session's page: the stream of frames, the transcript it changes, questions, queue, and what is sent.
 import { promptOf } from "./prompt.js";
 import { sideBySide } from "./diff.js";
-import { typing } from "./app.js";
+import { arrangePlan } from "./plan.js";
 
 const by = (id) => document.getElementById(id);
 
@@ -32,19 +32,25 @@ export function followSession() {
 
   const atEnd = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 60;
   let following = true;
+  let top = 0;
   const toEnd = () => { scroll.scrollTop = scroll.scrollHeight; };
   const showMissed = () => {
     follow.hidden = following;
     follow.textContent = missed ? `${missed} new ↓` : "To the end ↓";
   };
   scroll.addEventListener("scroll", () => {
-    following = atEnd();
+    // Blocks get their height when they come into view: only a step back is a person's wish to stay there.
+    if (atEnd()) following = true;
+    else if (scroll.scrollTop < top - 2) following = false;
+    top = scroll.scrollTop;
     if (following) missed = 0;
     showMissed();
     if (scroll.scrollTop < 400) loadOlder();
   }, { passive: true });
   follow.addEventListener("click", () => { following = true; missed = 0; toEnd(); showMissed(); });
-  new ResizeObserver(() => { if (following) toEnd(); }).observe(scroll);
+  const grown = new ResizeObserver(() => { if (following) toEnd(); });
+  grown.observe(scroll);
+  grown.observe(transcript);
   // A link to a block names its event; what is not loaded yet is loaded until it is there.
   async function goTo(hash) {
     const wanted = hash.match(/^#e(\d+)$/);
@@ -78,6 +84,7 @@ export function followSession() {
       const { html, begin: first } = await answer.json();
       const height = scroll.scrollHeight;
       transcript.insertAdjacentHTML("afterbegin", html);
+      unfold(transcript);
       scroll.scrollTop += scroll.scrollHeight - height;
       begin = first;
       if (begin <= 1) button.remove();
@@ -94,9 +101,30 @@ export function followSession() {
       if (had[at] && had[at].dataset.touched) { one.open = had[at].open; one.dataset.touched = "1"; }
     });
   }
-  transcript.addEventListener("click", (event) => {
+  // What a person opened or closed stays so over a reload, by the event it is of.
+  const foldsKey = `quintet-folds-${main.dataset.session}`;
+  const folds = JSON.parse(sessionStorage.getItem(foldsKey) || "{}");
+  const unfold = (within) => {
+    for (const one of within.querySelectorAll(".b > details")) {
+      const known = folds[one.parentElement.dataset.seq];
+      if (known !== undefined) { one.open = known; one.dataset.touched = "1"; }
+    }
+  };
+  unfold(transcript);
+  transcript.addEventListener("click", async (event) => {
     const summary = event.target.closest("summary");
-    if (summary) summary.parentElement.dataset.touched = "1";
+    if (summary) {
+      const fold = summary.parentElement;
+      fold.dataset.touched = "1";
+      const seq = fold.parentElement.dataset.seq;
+      if (Number(seq)) { folds[seq] = !fold.open; sessionStorage.setItem(foldsKey, JSON.stringify(folds)); }
+    }
+    const copy = event.target.closest("button.copy");
+    if (copy) {
+      const text = copy.parentElement.querySelector("pre").textContent;
+      try { await navigator.clipboard.writeText(text); copy.textContent = "Copied"; } catch { copy.textContent = "Not allowed"; }
+      setTimeout(() => { copy.textContent = "Copy"; }, 1500);
+    }
     const split = event.target.closest("button.split");
     if (split) sideBySide(split);
     const link = event.target.closest("a.why");
@@ -118,6 +146,8 @@ export function followSession() {
     const fresh = box.content.firstElementChild;
     if (old) { open(old, fresh); old.replaceWith(fresh); return; }
     if (!following) missed += 1;
+    const untitled = fresh.matches(".prompt") && document.querySelector(".left li[aria-current] a[data-untitled]");
+    if (untitled) { untitled.lastChild.textContent = fresh.querySelector("p").textContent; delete untitled.dataset.untitled; }
     const before = one.after ? by(one.after) : null;
     if (before) before.after(fresh);
     else if (one.after === "") transcript.prepend(fresh);
@@ -128,14 +158,23 @@ export function followSession() {
     for (const [name, html] of Object.entries(parts)) {
       const place = by(name);
       if (!place) continue;
-      const opened = place.querySelector("details[open]")?.id;
+      const opened = place.querySelector("details[open]:not([data-opens])")?.id; // by somebody, not by itself
       const note = place.querySelector('input[name="note"]')?.value;
+      const words = document.activeElement?.closest?.("#question") && document.activeElement.name === "words" ? document.activeElement.value : null;
       const same = name === "question" && place.querySelector("[data-question]")?.dataset.question;
+      if (name === "question" && place.querySelector(".dragged")) continue;
       place.innerHTML = html;
       if (opened && by(opened)) by(opened).open = true;
       if (name === "question") {
         const now = place.querySelector("[data-question]")?.dataset.question || "";
-        if (now && now === same && note) place.querySelector('input[name="note"]').value = note;
+        const noted = place.querySelector('input[name="note"]');
+        if (now && now === same && note && noted) noted.value = note;
+        const field = words !== null && opened && by(opened)?.querySelector('input[name="words"]');
+        if (field) { field.focus(); if (now === same) field.value = words; }
+        const told = place.querySelector("[data-answered]");
+        if (told && (mine.has(told.dataset.answered) || (asked !== told.dataset.answered && toldOf !== told.dataset.answered))) told.remove();
+        toldOf = place.querySelector("[data-answered]")?.dataset.answered || "";
+        plan.placed();
         if (now && now !== asked) notice("Quintet needs your input", place.querySelector("h2").textContent);
         asked = now;
         appeared = Date.now();
@@ -189,38 +228,98 @@ export function followSession() {
   // ── questions
 
   let appeared = 0;
+  const mine = new Set(); // the questions that this page answered
+  let toldOf = ""; // the question of which it is said who answered it: one that this page showed
+  by("question").querySelector("[data-answered]")?.remove();
+  const plan = arrangePlan(by("question"), send, say);
   const buttons = () => [...by("question").querySelectorAll("button[name=choice]")];
+  // What lasts, or lets more run without approval, takes two presses: the first only selects it.
+  const confirmed = (button) => button.dataset.since && Date.now() - button.dataset.since > 300; // no double click
+  function select(button) {
+    if (button.dataset.since) return;
+    for (const one of by("question").querySelectorAll(".picked")) unselect(one);
+    button.classList.add("picked");
+    button.dataset.since = Date.now();
+    button.insertAdjacentHTML("beforeend", '<span class="again"> · again to confirm</span>');
+    button.focus();
+  }
+  function unselect(button) {
+    button.classList.remove("picked");
+    delete button.dataset.since;
+    button.querySelector(".again")?.remove();
+  }
   async function answer(form, choice, note) {
+    mine.add(form.elements.question.value);
     try {
       await send("answer", { question: form.elements.question.value, choice, note });
       promptOf()?.focus();
-    } catch (error) { say(error.message); }
+    } catch (error) { mine.delete(form.elements.question.value); say(error.message); }
   }
   by("question").addEventListener("submit", (event) => {
+    if (event.target.getAttribute("action") !== "answer") return;
     event.preventDefault();
-    const note = event.submitter?.closest(".feedback") ? event.target.elements.note?.value || "" : "";
+    if (event.submitter?.matches(".lasts") && !confirmed(event.submitter)) return select(event.submitter);
+    const note = event.submitter?.closest(".feedback")?.querySelector("input")?.value || "";
     answer(event.target, event.submitter?.value || "", note);
   });
+  // What opens to be typed in takes the keys from then on.
+  const editor = ".reword, .feedback, .accept";
+  by("question").addEventListener("click", (event) => {
+    const opens = event.target.closest("summary")?.parentElement;
+    const field = opens?.matches(".reword, .feedback") && !opens.open && opens.querySelector("input:not([type=hidden])");
+    if (!field) return;
+    event.preventDefault();
+    opens.open = true;
+    field.focus();
+  });
+  // As in the terminal: a question takes no keys from a line that somebody types, but those of an empty prompt; nor
+  // from any other control, nor while something of its card is being changed.
+  const controls = "input, textarea, select, button, summary, a, dialog, [contenteditable]";
+  function answersHere(event) {
+    const at = event.target;
+    if (document.querySelector("dialog[open]") || [...by("question").querySelectorAll(editor)].some((one) => one.open)) return false;
+    if (at.id === "text") return !at.value && !event.isComposing;
+    return !at.closest?.(controls) || Boolean(at.closest("#question button[name=choice], #details > summary"));
+  }
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const changes = event.key === "Escape" && !event.defaultPrevented && event.target.closest?.("#question")?.querySelector(".reword[open], .feedback[open]");
+    if (changes) {
+      event.preventDefault();
+      changes.open = false;
+      changes.querySelector("summary").focus();
+      return;
+    }
+    const prompt = event.target.id === "text" ? event.target : null;
+    if (event.key === "Escape" && !event.defaultPrevented && asked && prompt) { // out of the prompt first: the letters answer then
+      event.preventDefault();
+      prompt.blur();
+      return;
+    }
     if (event.key === "Escape" && !event.defaultPrevented && by("status").querySelector(".stop")) {
       event.preventDefault();
       send("interrupt", {}).catch((error) => say(error.message));
       return;
     }
-    if (!asked || typing(event.target) || Date.now() - appeared < 400) return;
-    const form = by("question").querySelector("form");
-    if (event.key === "e" && form.querySelector(".feedback")) {
+    if (!asked || !answersHere(event) || event.defaultPrevented || Date.now() - appeared < 400) return;
+    const form = by("question").querySelector('form[action="answer"]');
+    const whole = by("details");
+    if (event.key === "d" && whole) {
       event.preventDefault();
-      form.querySelector(".feedback").open = true;
-      form.elements.note.focus();
+      whole.open = !whole.open;
+      return;
+    }
+    const typed = [...form.querySelectorAll(".feedback")].find((one) => one.dataset.key === event.key);
+    if (typed) {
+      event.preventDefault();
+      typed.open = true;
+      typed.querySelector("input").focus();
       return;
     }
     const found = buttons().find((one) => one.value === event.key && !one.closest(".feedback"));
     if (!found) return;
     event.preventDefault();
-    // What lasts is chosen by its key and taken by Enter: a key alone makes no rule.
-    if (found.classList.contains("lasts") && found.value !== "a") { found.focus(); return; }
+    if (found.matches(".lasts") && !confirmed(found)) return select(found);
     answer(form, found.value, "");
   });
 
@@ -229,7 +328,7 @@ export function followSession() {
   document.addEventListener("submit", async (event) => {
     const form = event.target;
     const path = form.getAttribute("action");
-    if (!["say", "interrupt", "accept"].includes(path) || form.id === "prompt") return;
+    if (!["say", "interrupt", "accept", "arrange"].includes(path) || form.id === "prompt") return;
     event.preventDefault();
     const fields = Object.fromEntries(new FormData(form));
     if (event.submitter?.name) fields[event.submitter.name] = event.submitter.value;
@@ -263,7 +362,9 @@ export function followSession() {
     const answer = await fetch(`why/${seq}`);
     by("why").innerHTML = answer.ok ? await answer.text() : "<p>There is no reason on record.</p>";
     if (!by("sheet").open) by("sheet").showModal();
+    history.replaceState(null, "", `?why=${seq}`); // to be bookmarked
   }
+  by("sheet").addEventListener("close", () => history.replaceState(null, "", location.pathname));
   if (by("why").firstElementChild) by("sheet").showModal();
   promptOf(send, say);
 }

@@ -28,7 +28,7 @@ def first_screen(
         _row("Begin", "type what you want done · @ a file · / a command · ! a shell line"),
         _row("Dials", _listed(keys, dials)),
         *_resume(keys, sessions),
-        _row("Help", " · ".join(filter(None, ("? every key", _listed(keys, {"palette": "commands", "tour": "tour"}))))),
+        _row("Help", " · ".join(filter(None, ("? all keys", _listed(keys, {"palette": "commands", "tour": "tour"}))))),
     ]
     return lines
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import socket
@@ -102,6 +103,15 @@ def outliving(driver: type[Driver]) -> type[Driver]:
         return there
 
     return made  # type: ignore[return-value]
+
+
+async def signals_heard() -> None:
+    """Return once the loop has handled every signal that came by now.
+
+    It reads that one came in one pass, hears which in the next, and is called back in a third.
+    """
+    for _ in range(3):
+        await asyncio.sleep(0)
 
 
 def ended_by(leave: Callable[[int], None]) -> AbstractContextManager[None]:

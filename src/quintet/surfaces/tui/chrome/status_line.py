@@ -17,6 +17,7 @@ from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.cycle_phases import WORDS as PHASE_WORDS
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.roles import NATIVE
+from quintet.domain.turn.tool_menu import tools_in_use
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.surfaces.tui.transcript.rows import clean
 
@@ -100,8 +101,6 @@ class StatusLine(Widget):
         native = worker in ("", NATIVE)
         if native and state.turns.open and limits.max_turns:
             parts.append((f"request {state.turns.open.steps}/{limits.max_turns}", "dim"))
-        if state.work.toolset:
-            parts.append((f"{state.work.toolset} toolset", "dim"))
         if native:  # an AI CLI has a model of its own
             parts.append((self.model, "warning" if self.model == OFFLINE else "dim"))
         if native and self.model != OFFLINE and state.conversation.messages:
@@ -112,6 +111,8 @@ class StatusLine(Widget):
         parts.append((f"sandbox {self._sandbox}", "error" if self._sandbox == "none" else "dim"))
         if self.checkpoint:
             parts.append((f"checkpoint {self.checkpoint}", "dim"))
+        if state.work.toolset:
+            parts.append((tools_in_use(state.work.toolset), "dim"))
         return parts
 
     def _share(self) -> float:
@@ -146,7 +147,7 @@ class StatusLine(Widget):
     def _unit(self) -> list[Part]:
         """Which of its tasks a cycle is at."""
         unit = self._state.cycle.unit if self._state.cycle and self._state.cycling else None
-        return [(f"unit {unit.current}/{unit.total}", "info")] if unit and unit.task and unit.total else []
+        return [(f"task {unit.current}/{unit.total}", "info")] if unit and unit.task and unit.total else []
 
     @property
     def _worker(self) -> str:

@@ -4,13 +4,14 @@ typed, logged like one. This module is loaded when the first dialog opens.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import exactly as shown
 from quintet.domain.input.own_lines import ASKED
 from quintet.domain.input.provenance import Provenance, TextSource
-from quintet.domain.input.slash_line import CommandLine, format_command
+from quintet.domain.input.slash_line import CommandLine, CommandUsage, format_command
 from quintet.domain.journal.protocol import Choice, CommandRan, Say
 from quintet.domain.models.connecting import ModelOffer
 from quintet.domain.ports.prompt import ModelSetup
@@ -110,6 +111,11 @@ class Dialogs:
         at_hand, agent = self._ui.context.at_hand, self._ui.state.runs.agent
         if at_hand and (picked := await self._picked(pickers.AgentPicker(at_hand, agent.id if agent else ""))):
             await (self._enter("dismiss") if picked.id == pickers.LEAVE else self._enter("agents", picked.id))
+
+    async def skill(self, found: Sequence[CommandUsage]) -> None:
+        """A skill by its name, to be typed on."""
+        if picked := await self._picked(pickers.SkillPicker(found)):
+            await self._ui.begin_command(f"{picked.id} WORDS")
 
     async def menu_item(self, why: str, items: list[tuple[str, str]]) -> None:
         """Which item of the agent's menu an input means; its number is what a person would type."""

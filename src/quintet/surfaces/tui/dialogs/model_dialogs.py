@@ -27,6 +27,7 @@ AUTO = "auto"
 ADD = "(add)"
 USE = "use:"
 PROPOSED = "(proposed)"
+OWN_SERVER = "(own)"
 MOST_MODELS = 12  # of one server on this machine
 
 
@@ -91,7 +92,8 @@ class PresetPicker(Picker):
         self._presets = shown
 
     async def rows(self) -> list[PickRow]:
-        return [PickRow(one.name, (one.name, one.title, one.about), one.needs) for one in self._presets]
+        shown = [PickRow(one.name, (one.name, one.title, one.about), one.needs) for one in self._presets]
+        return [*shown, PickRow(OWN_SERVER, ("your own server…", "by its address", ""), "asks for the address")]
 
 
 class ListedPicker(Picker):
@@ -154,6 +156,11 @@ class Connecting:
         """The dialogue: which provider, its key, which model."""
         shown = await asyncio.to_thread(self._setup.presets)
         picked = await self._ui.push_screen_wait(PresetPicker(shown))
+        if picked and picked.id == OWN_SERVER:
+            about = "Its address, up to and including /v1: http://HOST:PORT/v1"
+            if address := await self._ui.push_screen_wait(AskText("your own server", about)):
+                await self._chosen(address if "://" in address else f"http://{address}", "", address)
+            return
         preset = next((one for one in shown if picked and one.name == picked.id), None)
         if preset is None:
             return
@@ -163,8 +170,12 @@ class Connecting:
             key = await self._ui.push_screen_wait(AskText(f"key for {preset.title}", about, hidden=True))
             if not key:
                 return
+        await self._chosen(preset.name, key, preset.title)
+
+    async def _chosen(self, name: str, key: str, title: str) -> None:
+        """Which model of a provider, and connect it."""
         try:
-            names, host = await self._setup.models(preset.name, key)
+            names, host = await self._setup.models(name, key)
         except QuintetError as error:
             self._ui.note(str(error), "error")
             return
@@ -174,9 +185,9 @@ class Connecting:
                 return
             model = "" if chosen.id == PROPOSED else chosen.id
         else:
-            about = f"The model's name at {host or preset.title}; leave empty for the usual models."
+            about = f"The model's name at {host or title}; leave empty for the usual models."
             model = await self._ui.push_screen_wait(AskText("model", about))
-        await self.use(preset.name, model, key)
+        await self.use(name, model, key)
 
     def _take(self, settings: Settings) -> None:
         self._ui.context.settings = settings

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import ClassVar
 
 from quintet.domain.base.wording import counted
+from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.ports.prompt import PromptSources, SessionChoice
 from quintet.engine.session.session import Session
 from quintet.surfaces.tui.dialogs.picker import Picker, PickRow
@@ -35,6 +37,19 @@ class AgentPicker(Picker):
         return rows
 
 
+class SkillPicker(Picker):
+    heading = "skills"
+    verb = "begins with"
+    nothing = "no skills found; `quintet skills new NAME` writes one"
+
+    def __init__(self, found: Sequence[CommandUsage]) -> None:
+        super().__init__()
+        self._found = found
+
+    async def rows(self) -> list[PickRow]:
+        return [PickRow(f"/{one.name}", (one.name, one.help), one.usage) for one in self._found]
+
+
 class SessionPicker(Picker):
     heading = "sessions of this project"
     verb = "opens it"
@@ -48,11 +63,11 @@ class SessionPicker(Picker):
 
     async def rows(self) -> list[PickRow]:
         sessions = await asyncio.to_thread(self._at_hand.sessions)
-        return [self._row(one) for one in sessions]
+        return [self._row(one) for one in sorted(sessions, key=lambda one: not one.by_person)]  # runs come last
 
     def _row(self, one: SessionChoice) -> PickRow:
         when, turns = one.updated[5:16].replace("T", " "), counted(one.turns, "turn")
-        detail = f"{one.id}   {one.badge}"
+        detail = f"{one.id}   {one.badge}" + ("" if one.by_person else "   a run")
         if one.live and one.id != self._current:
             detail += "\nanother process runs it; you can follow and steer it there"
         title = one.title or "(no input yet)"

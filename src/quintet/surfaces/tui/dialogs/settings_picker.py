@@ -80,7 +80,7 @@ class SettingsPicker(Picker):
         self._changing = row.id
         value = self.query_one("#value", Input)
         value.display = True
-        value.value = "" if one.unset else one.value
+        value.value = "" if one.unset else self._word(row.id) if one.choices else one.value
         value.placeholder = f"{row.id} = …   Up, Down: choices" if one.choices else f"{row.id} = …"
         value.focus()
         value.cursor_position = len(value.value)
@@ -117,7 +117,7 @@ class SettingsPicker(Picker):
         one, word = self._settings[key], (text or "").strip().strip('"')
         if not (one.offered and word) or word in one.choices or word.startswith(ACP):
             return ""
-        return f"{word} is not installed; installed are {', '.join(one.choices)}, or use {ACP}COMMAND"
+        return f"{word} is not installed; installed: {', '.join(one.choices)}, or use {ACP}COMMAND"
 
     def _done_changing(self) -> None:
         self._changing = ""

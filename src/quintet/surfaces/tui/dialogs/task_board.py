@@ -31,7 +31,11 @@ from quintet.surfaces.tui.transcript.rows import clean, fitted
 SECONDS = 1.0
 EMPTY = "nothing is running or open: no tasks, questions, shells or other sessions"
 _COLOURS = {"info": "$primary", **{role: f"${role}" for role in ("success", "warning", "error", "accent")}}
-KEYS = "Enter opens · p pause · t todo · x ends · Esc closes"
+KEYS = (  # the longest that fits
+    "Enter opens · p pause · t todo · x ends · Esc closes",
+    "Enter opens · p pause · t todo · x ends · Esc",
+    "Enter · p · t · x · Esc",
+)
 WATCHED_LINES = 500  # of what a shell printed, the last
 WATCH_SECONDS = 0.5
 NOTHING_PRINTED = "no output yet"
@@ -76,7 +80,6 @@ class TaskBoard(ModalScreen[str]):
     def compose(self) -> ComposeResult:
         with Vertical() as box:
             box.border_title = "tasks"
-            box.border_subtitle = KEYS
             yield OptionList(compact=True)
             yield Static(id="below")
             yield Static(id="said", markup=False)
@@ -88,6 +91,8 @@ class TaskBoard(ModalScreen[str]):
 
     async def on_resize(self) -> None:
         self._shown = None  # its rows are cut to the width
+        room = self.app.size.width * 96 // 100 - 6
+        self.query_one(Vertical).border_subtitle = next((keys for keys in KEYS if len(keys) <= room), KEYS[-1])
         await self.refresh_board()
 
     async def refresh_board(self) -> None:

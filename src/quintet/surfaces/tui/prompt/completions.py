@@ -154,6 +154,8 @@ class Completions:
     def _menu_and_commands(self, text: str) -> tuple[tuple[Completion, ...], str]:
         if text.isdecimal():
             return self._menu(text), ""
+        if not text.startswith("/"):  # to list the commands is to look for skills on disk
+            return (), ""
         found = hints(text, self._session.commands)
         commands = tuple(map(_command, found.rows))
         menu = self._menu("") if text == "/" else ()

@@ -24,7 +24,7 @@ from textual.widgets import Input, Static
 from quintet.domain.base.safe_text import exactly
 from quintet.domain.base.wording import counted
 from quintet.domain.journal import protocol as p
-from quintet.domain.permission.answers import ALWAYS, FEEDBACK, LASTING, NO, TURNING
+from quintet.domain.permission.answers import FEEDBACK, LASTING, NO, TURNING
 from quintet.domain.permission.effects import Effect
 from quintet.domain.permission.question import WIDTH, split_detail
 from quintet.surfaces.tui.chrome.themes import style
@@ -43,9 +43,10 @@ GUARD_SECONDS = 0.4
 BORDERS = 2
 HEAD_ROWS = 2  # of the screen, above what shares it; the style says 70% of the rest
 LEFT_OUT = ("Dials", "Always", "Session")  # in this order, where there is no room: header and choices say it too
+JOINED = ("Effects", "Access")  # in one row, where they fit
 LEAST_ROWS = 2  # of the text that is asked about
 MOST_OWN_ROWS = 3  # of one line of Quintet's own, which may quote a model
-CHOSEN_FIRST = (LASTING | TURNING) - {ALWAYS}  # a key chooses, Enter takes: what lasts is not to begin a typed word
+CHOSEN_FIRST = LASTING | TURNING  # a key chooses, Enter takes: what lasts is not to begin a typed word
 _NEVER_ALWAYS = frozenset({Effect.OUTSIDE, Effect.PUBLISH})
 _DIFF = {"+ ": "success", "- ": "error"}
 REASON = "What should it do instead? Enter sends it, Esc: back"
@@ -60,6 +61,7 @@ PIECE = MOST_CHARACTERS
 class QuestionPanel(Vertical, can_focus=True):
     DEFAULT_CSS = """
     QuestionPanel { height: auto; max-height: 70%; border: round $warning; padding: 0 1; display: none; }
+    QuestionPanel.-whole { height: 1fr; max-height: 100%; }
     QuestionPanel:focus-within, QuestionPanel:focus { border: round $accent; }
     QuestionPanel > #detail { height: auto; }
     QuestionPanel > Input { display: none; border: none; height: 1; padding: 0; background: $surface; }
@@ -99,12 +101,14 @@ class QuestionPanel(Vertical, can_focus=True):
         yield Input(placeholder=REASON, id="reason", compact=True)
         yield Static(id="choices")
 
-    def ask(self, asked: p.QuestionAsked, decided: Sequence[p.CallDecided]) -> None:
+    def ask(self, asked: p.QuestionAsked, decided: Sequence[p.CallDecided], takes_keys: bool) -> None:
         self.asked, self._decided = asked, decided
         self._whole, self._chosen, self._since = False, -1, time.monotonic()
         self._all, self._top = (0, []), 0
         self.query_one(Input).display = False
         self._show(True)
+        if takes_keys:
+            self.screen.set_focus(self)  # at once: what is drawn says where the next key goes
         self.draw()
 
     def close(self) -> None:
@@ -114,6 +118,13 @@ class QuestionPanel(Vertical, can_focus=True):
     def _show(self, shown: bool) -> None:
         self.display = shown
         self.screen.set_class(shown, "-asked")  # its border replaces the rule above the prompt
+        if not shown:
+            self._take_screen(False)
+
+    def _take_screen(self, taken: bool) -> None:
+        """Have all the room that the transcript has, or give it back."""
+        self.set_class(taken, "-whole")
+        self.screen.set_class(taken, "-details")
 
     @property
     def _approval(self) -> bool:
@@ -125,13 +136,18 @@ class QuestionPanel(Vertical, can_focus=True):
         if self.asked is None:
             return
         self.border_title = Text(clean(exactly(self.asked.text.partition("\n")[0])), style(self.theme_name, "bold"))
-        width = max(self.content_size.width, 1)
+        width = self.content_size.width or max(self.screen.size.width - BORDERS, 1)  # none before it is laid out
         self._more = True
         choices = self._choices(width)
         most = max((self.screen.size.height - HEAD_ROWS) * 7 // 10 - len(choices) - BORDERS, LEAST_ROWS)
         if self._whole:
-            rows = self._window(width, most)
+            long = len(self._details(width)) > most
+            if long and self.has_class("-whole"):  # else it is drawn again once it has its new size
+                most = self.content_size.height - len(choices) - int(self.query_one(Input).display)
+            self._take_screen(long)
+            rows = self._window(width, max(most, LEAST_ROWS))
         else:
+            self._take_screen(False)
             rows = self._folded(width, most)
             if not self._more:
                 choices = self._choices(width)
@@ -143,8 +159,10 @@ class QuestionPanel(Vertical, can_focus=True):
     def _folded(self, width: int, most: int) -> list[Row]:
         """As much as there is room for, and how much is left out; the choices stay visible."""
         own, rest = self._lines()
-        rows = self._own_rows(own, width, most - LEAST_ROWS - 1)
-        cut = rows != [row for line in own for row in wrapped(line, width)]
+        need = 0  # rows of the text that is asked about, as far as they matter
+        for text, role in rest:
+            need += len(wrapped((text[: (most + 1) * width], role), width)) if need <= most else 0
+        rows, cut = self._own_rows(own, width, most - max(need, LEAST_ROWS + 1))
         room = max(most - len(rows), LEAST_ROWS)
         written: list[Row] = []
         ends: list[int] = []  # of each line, the row behind it
@@ -167,12 +185,15 @@ class QuestionPanel(Vertical, can_focus=True):
             return f"… the rest of this line · {more} shows it"
         return f"… {counted(hidden, 'more line')} · {more} shows {'it' if hidden == 1 else 'them'}"
 
-    def _window(self, width: int, most: int) -> list[Row]:
-        """The part of all details that is in view, and where it is."""
+    def _details(self, width: int) -> list[Row]:
         if self._all[0] != width:
             own, rest = self._lines()
             self._all = width, [row for line in (*own, *rest) for row in wrapped(line, width)]
-        rows = self._all[1]
+        return self._all[1]
+
+    def _window(self, width: int, most: int) -> list[Row]:
+        """The part of all details that is in view, and where it is."""
+        rows = self._details(width)
         if len(rows) <= most:
             self._top, self._page = 0, len(rows)
             return rows
@@ -196,23 +217,25 @@ class QuestionPanel(Vertical, can_focus=True):
     def page(self) -> int:
         return max(self._page - 1, 1)
 
-    def _own_rows(self, own: list[tuple[str, str]], width: int, most: int) -> list[Row]:
-        """What Quintet says of it; on a small screen without what stands elsewhere too."""
+    def _own_rows(self, own: list[tuple[str, str]], width: int, most: int) -> tuple[list[Row], bool]:
+        """What Quintet says of it, and whether some is left out: on a small screen what stands elsewhere too."""
+        kept = own
         for label in (None, *LEFT_OUT):
-            own = [line for line in own if label is None or not line[0].startswith(f"{label} ")]
-            rows = [row for line in own for row in self._rows(line, width, MOST_OWN_ROWS)]
+            kept = [line for line in kept if label is None or not line[0].startswith(f"{label} ")]
+            made = [self._rows(line, width, MOST_OWN_ROWS) for line in (_joined(kept, width) if label else kept)]
+            rows = [row for some, _ in made for row in some]
             if len(rows) <= most:
                 break
-        return rows
+        return rows, len(kept) < len(own) or any(cut for _, cut in made)
 
-    def _rows(self, line: tuple[str, str], width: int, most: int) -> list[Row]:
-        """A line of Quintet's own as rows, the later ones behind its label; not more than `most` of them."""
+    def _rows(self, line: tuple[str, str], width: int, most: int) -> tuple[list[Row], bool]:
+        """A line of Quintet's own as rows, the later ones behind its label; whether it was cut to `most` of them."""
         label = _LABEL.match(line[0])
-        made = wrapped(line, width)
+        made = wrapped((line[0][: (most + 1) * width], line[1]), width)  # a row takes `width` characters at most
         if len(made) <= most:
-            return made
-        cut: Row = ((f"{' ' * (label.end() if label else 0)}…", line[1]),)
-        return [*made[: most - 1], cut]
+            return made, False
+        last: Row = ((f"{' ' * (label.end() if label else 0)}…", line[1]),)
+        return [*made[: most - 1], last], True
 
     def _text(self, rows: Sequence[Row]) -> Text:
         text = Text(end="", no_wrap=True)
@@ -253,7 +276,7 @@ class QuestionPanel(Vertical, can_focus=True):
                 items.append([(f"({never[-1]} needs approval each time)", "dim")])
         if self._chosen >= 0 and self.has_focus:
             items.append([("Enter selects", "dim")])
-        if not self.has_focus and not self.query_one(Input).has_focus:
+        if self.screen.focused not in (self, self.query_one(Input)):
             items.append([("Tab or F8 to answer", "dim")])
         return side_by_side(items, width, "   ")
 
@@ -297,8 +320,8 @@ class QuestionPanel(Vertical, can_focus=True):
             key = ""  # probably part of a text that is being typed
         if self._takes_text(key):
             self._reason(True, key)
-        elif self._approval and key in CHOSEN_FIRST and key in (keys := [c.key for c in self.asked.choices]):
-            self._chosen = keys.index(key)
+        elif (number := self._selected_first(key)) is not None:
+            self._chosen = number
             self.draw()
         elif key in {choice.key for choice in self.asked.choices}:
             self._answer(key)
@@ -309,6 +332,13 @@ class QuestionPanel(Vertical, can_focus=True):
             self._since, self._chosen = time.monotonic(), -1
             return
         event.stop()
+
+    def _selected_first(self, key: str) -> int | None:
+        """The place of a choice that its key only selects: one that lasts, turns a dial, or widens a profile."""
+        for number, choice in enumerate(self.asked.choices if self.asked else ()):
+            if choice.key == key and (choice.only_selects is True or (self._approval and key in CHOSEN_FIRST)):
+                return number
+        return None
 
     def action_choose(self, by: int) -> None:
         if self.asked:
@@ -348,6 +378,17 @@ class QuestionPanel(Vertical, can_focus=True):
     def _answer(self, choice: str, note: str = "") -> None:
         if self.asked:
             self.post_message(self.Answered(self.asked.question, choice, note))
+
+
+def _joined(lines: list[tuple[str, str]], width: int) -> list[tuple[str, str]]:
+    """The lines, those about effects and access as one where that fits in a row."""
+    found = [line for label in JOINED for line in lines if line[0].startswith(f"{label} ")]
+    text = (
+        " · ".join((found[0][0], *(f"{line[0].split()[0]}: {line[0][WIDTH:]}" for line in found[1:]))) if found else ""
+    )
+    if len(found) < len(JOINED) or len(text) > width:
+        return lines
+    return [*(line for line in lines if line not in found), (text, found[0][1])]
 
 
 def shown(line: str) -> str:

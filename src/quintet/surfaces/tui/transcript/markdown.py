@@ -12,7 +12,7 @@ import re
 from rich.cells import cell_len
 
 from quintet.domain.base.lazy_regex import regex
-from quintet.surfaces.tui.transcript.highlight import code_line, code_lines
+from quintet.surfaces.tui.transcript.highlight import MOST_WHOLE, code_line, code_lines
 from quintet.surfaces.tui.transcript.rows import Row, Span, clean, fitted, wrap
 
 _FENCE = regex(r"^(\s*)(```+|~~~+)\s*([\w+#.-]*)")
@@ -62,7 +62,9 @@ def inline(text: str, role: str = "") -> list[Span]:
 class MarkdownLines:
     """A text that grows, and its rows at one width at a time."""
 
-    def __init__(self, text: str = "", indent: str = INDENT) -> None:
+    def __init__(self, text: str = "", indent: str = INDENT, *, plain: bool = False) -> None:
+        """With `plain` no mark means anything: the lines as they are."""
+        self._plain = plain
         self._parts = [text]  # joined when the whole is asked for: a stream is many small pieces
         self._indent = indent
         self._width = 0
@@ -76,6 +78,7 @@ class MarkdownLines:
         self._language = ""
         self._fenced_from = 0  # the first of its rows
         self._code: list[str] = []
+        self._colored = 0  # lines of it that have rows
         self._table: list[str] = []  # the lines of an open table
 
     @property
@@ -109,6 +112,7 @@ class MarkdownLines:
             self._read = len(self._parts)
             for line in lines:
                 self._finish(clean(line.removesuffix("\r")))
+            self._color_code()
         last = clean(self._tail)
         if self._table and last and not last.lstrip().startswith("|"):
             self._close_table()
@@ -124,6 +128,9 @@ class MarkdownLines:
         return len(self._done)
 
     def _finish(self, line: str) -> None:
+        if self._plain:
+            self._done += self._line(line)
+            return
         if self._fence:
             self._fenced(line)
             return
@@ -140,13 +147,21 @@ class MarkdownLines:
     def _fenced(self, line: str) -> None:
         stripped = line.strip()
         if stripped.startswith(self._fence) and not stripped.strip(self._fence[0]):
-            # Read line by line so far; read as a whole now, so that strings over several lines come out right.
-            del self._done[self._fenced_from :]
-            self._done += self._code_rows(code_lines(self._language, self._code))
-            self._fence, self._language, self._code = "", "", []
+            if self._colored <= MOST_WHOLE:
+                # Read line by line so far; read as a whole now, so that strings over several lines come out right.
+                del self._done[self._fenced_from :]
+                self._colored = 0
+            self._color_code(whole=True)
+            self._fence, self._language, self._code, self._colored = "", "", [], 0
             return
         self._code.append(line)
-        self._done += self._code_rows([code_line(self._language, line)])
+
+    def _color_code(self, *, whole: bool = False) -> None:
+        """The rows of the code that came since; one by one, unless the fence is closed and all of it is there."""
+        fresh = self._code[self._colored :]
+        lines = code_lines(self._language, fresh) if whole else [code_line(self._language, line) for line in fresh]
+        self._done += self._code_rows(lines)
+        self._colored = len(self._code)
 
     def _code_rows(self, lines: list[list[Span]]) -> list[Row]:
         bar = (f"{self._indent}│ ", "dim")
@@ -156,6 +171,9 @@ class MarkdownLines:
     def _line(self, line: str) -> list[Row]:
         if not line.strip():
             return [()]
+        if self._plain:
+            hang = self._indent + line[: len(line) - len(line.lstrip())] + "  "
+            return wrap([(self._indent + line, "")], self._width, hang)
         if heading := _HEADING.match(line):
             return self._wrapped("", inline(heading[2], "heading"), "")
         if _RULE.match(line):

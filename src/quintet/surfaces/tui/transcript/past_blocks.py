@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from quintet.domain.journal import protocol as p
-from quintet.surfaces.tui.transcript.blocks import Block
-from quintet.surfaces.tui.transcript.transcript import Transcript
+from quintet.surfaces.tui.transcript.blocks import RowsBlock, ScreenTranscript
 
 Read = Callable[[int, int], Sequence[p.Recorded]]  # the events above a number, up to another
 
@@ -20,7 +19,7 @@ Read = Callable[[int, int], Sequence[p.Recorded]]  # the events above a number, 
 class _Span(NamedTuple):
     begin: int
     end: int  # the number after its last event
-    blocks: list[Block]
+    blocks: list[RowsBlock]
 
 
 class PastBlocks:
@@ -33,10 +32,10 @@ class PastBlocks:
         self.begin = self.end = at
 
     @property
-    def blocks(self) -> list[Block]:
+    def blocks(self) -> list[RowsBlock]:
         return [block for span in self._spans for block in span.blocks]
 
-    def earlier(self) -> list[Block]:
+    def earlier(self) -> list[RowsBlock]:
         """The blocks of one more span before."""
         place = bisect_left(self._marks, self.begin)
         span = self._load(self._marks[place - 1] if place > 1 else 0, self.begin)
@@ -44,27 +43,27 @@ class PastBlocks:
         self.begin = span.begin
         return span.blocks
 
-    def later(self) -> list[Block]:
+    def later(self) -> list[RowsBlock]:
         """The blocks of one more span after; there is a mark to end it."""
         span = self._load(self.end, self._marks[max(bisect_right(self._marks, self.end), 1)])
         self._spans.append(span)
         self.end = span.end
         return span.blocks
 
-    def drop_first(self) -> list[Block]:
+    def drop_first(self) -> list[RowsBlock]:
         self.begin = self._spans[0].end
         return self._spans.pop(0).blocks
 
-    def drop_last(self) -> list[Block]:
+    def drop_last(self) -> list[RowsBlock]:
         self.end = self._spans[-1].begin
         return self._spans.pop().blocks
 
     @property
-    def first(self) -> list[Block]:
+    def first(self) -> list[RowsBlock]:
         return self._spans[0].blocks
 
     @property
-    def last(self) -> list[Block]:
+    def last(self) -> list[RowsBlock]:
         return self._spans[-1].blocks
 
     @property
@@ -72,7 +71,7 @@ class PastBlocks:
         return len(self._spans)
 
     def _load(self, begin: int, end: int) -> _Span:
-        transcript = Transcript(continues=begin > 0)
+        transcript = ScreenTranscript(continues=begin > 0)
         for recorded in self._read(max(begin - 1, 0), end - 1):
             transcript.apply(recorded)
         return _Span(begin, end, transcript.blocks)

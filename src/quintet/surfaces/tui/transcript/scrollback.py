@@ -28,10 +28,9 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from quintet.surfaces.tui.chrome.themes import style
-from quintet.surfaces.tui.transcript.blocks import Block
+from quintet.surfaces.tui.transcript.blocks import RowsBlock, ScreenTranscript
 from quintet.surfaces.tui.transcript.past_blocks import PastBlocks, Read
 from quintet.surfaces.tui.transcript.rows import Row, plain
-from quintet.surfaces.tui.transcript.transcript import Transcript
 
 MOST_ROWS = 5000
 SLACK = 500  # rows over that before the oldest are dropped, so that it is not done for each
@@ -63,7 +62,7 @@ class Scrollback(ScrollView, can_focus=True):
             super().__init__()
             self.behind = behind
 
-    def __init__(self, transcript: Transcript, theme_name: str) -> None:
+    def __init__(self, transcript: ScreenTranscript, theme_name: str) -> None:
         super().__init__(id="scrollback")
         self.transcript = transcript
         self.theme_name = theme_name
@@ -72,9 +71,9 @@ class Scrollback(ScrollView, can_focus=True):
         self.found = ""  # what is searched for, in small letters
         self.found_at = -1  # the row of the match in view
         self._rows: list[Row] = []
-        self._blocks: list[Block] = []  # those that have rows, as the transcript had them then
+        self._blocks: list[RowsBlock] = []  # those that have rows, as the transcript had them then
         self._starts: list[int] = []  # the first row of each
-        self._at: Block | None = None  # the fold that keys act on
+        self._at: RowsBlock | None = None  # the fold that keys act on
         self._drawn: LRUCache[tuple[int, Row | None, str, int], Strip] = LRUCache(KEPT)
         self._cut = False  # the first block has lost its first rows
         self._read: Read | None = None  # from the journal
@@ -86,7 +85,7 @@ class Scrollback(ScrollView, can_focus=True):
 
     # ── from the transcript
 
-    def show_transcript(self, transcript: Transcript, read: Read | None = None) -> None:
+    def show_transcript(self, transcript: ScreenTranscript, read: Read | None = None) -> None:
         """Another transcript, from its end, and how to read what will leave it."""
         self.transcript, self.following, self.behind = transcript, True, 0
         self._read, self._past = read, None
@@ -117,7 +116,7 @@ class Scrollback(ScrollView, can_focus=True):
         """The first block of the transcript that is not of a turn or unit before this one."""
         return bisect_left(self.transcript.blocks, mark, key=lambda block: block.mark)
 
-    def _shown_blocks(self) -> list[Block]:
+    def _shown_blocks(self) -> list[RowsBlock]:
         if self._past is None:
             return self.transcript.blocks
         return self._past.blocks + (self.transcript.blocks[self._joint(self._past.end) :] if self._joined else [])
@@ -125,6 +124,9 @@ class Scrollback(ScrollView, can_focus=True):
     def _make_rows(self, first: int, *, rewrapped: bool = False, below: int | None = None) -> None:
         """The rows from a block on. `below`: how many are to be below the top of the view; none of them are new."""
         before, top = len(self._rows), self._top()
+        if self._past is None and (unseen := self._unseen(first)):
+            self.transcript.forget(unseen)
+            first = 0
         blocks = self._shown_blocks()
         first = min(first, len(self._starts))
         if first < len(self._starts):
@@ -155,7 +157,16 @@ class Scrollback(ScrollView, can_focus=True):
             self.post_message(self.Followed(self.behind))
         self.refresh()
 
-    def _top(self) -> tuple[Block, int, int] | None:
+    def _unseen(self, first: int) -> int:
+        """How many blocks, one without rows yet among them, would have none left; theirs need not be made."""
+        blocks, rows = self.transcript.blocks, 0
+        for index in range(len(blocks) - 1, min(first, len(self._starts)), -1):
+            rows += len(blocks[index].rows(self._laid_out))
+            if rows >= MOST_ROWS:
+                return index
+        return 0
+
+    def _top(self) -> tuple[RowsBlock, int, int] | None:
         """What is at the top of the view: the block, how many of its rows are above, and how many it has."""
         y = self.scroll_offset.y
         index = self._block_at(y)
@@ -163,7 +174,7 @@ class Scrollback(ScrollView, can_focus=True):
             return None
         return self._blocks[index], y - self._starts[index], self._end(index) - self._starts[index]
 
-    def _row_of(self, top: tuple[Block, int, int] | None, rewrapped: bool) -> int:
+    def _row_of(self, top: tuple[RowsBlock, int, int] | None, rewrapped: bool) -> int:
         """Where that is now, however many rows came or went above it."""
         if top is None or self.following:
             return self.scroll_offset.y
@@ -242,7 +253,7 @@ class Scrollback(ScrollView, can_focus=True):
         place = bisect_right(self.transcript.marks, self.transcript.blocks[0].mark)
         return self.transcript.marks[place] if place < len(self.transcript.marks) else None
 
-    def _count(self, blocks: list[Block]) -> int:
+    def _count(self, blocks: list[RowsBlock]) -> int:
         return sum(len(block.rows(self._laid_out)) + (block.spaced and not block.hidden) for block in blocks)
 
     def _row_count(self, past: PastBlocks) -> int:
@@ -352,7 +363,7 @@ class Scrollback(ScrollView, can_focus=True):
             return None
         return max(bisect_right(self._starts, y) - 1, 0)
 
-    def _is_head(self, y: int, block: Block) -> bool:
+    def _is_head(self, y: int, block: RowsBlock) -> bool:
         index = self._block_at(y)
         if index is None or self._blocks[index] is not block or (self._cut and not index):
             return False

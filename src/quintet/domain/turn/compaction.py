@@ -1,4 +1,4 @@
-"""Compression of a conversation: when it is due, where it is cut, and what the older part leaves behind.
+"""Compaction of a conversation: when it is due, where it is cut, and what the older part leaves behind.
 
 Pure and deterministic. The older messages become one structured summary; the user's last requests stay in it whole,
 in their own words; reasoning never gets into it. A cut parts no tool result from its call.

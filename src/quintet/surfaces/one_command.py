@@ -17,29 +17,34 @@ from quintet.domain.base.safe_text import visible
 from quintet.domain.input.slash_line import format_own_call
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import RepeatFilter, describe, question
+from quintet.domain.journal.input_outcome import INTERRUPTED
 from quintet.domain.permission.answers import NO, chosen
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.session.session import Session
 from quintet.surfaces.paint import Painter, forgiving
 from quintet.surfaces.tables import complain, say, say_json
+from quintet.surfaces.terminal import interruptible
 
 EXIT = {CallStatus.OK: 0, CallStatus.ERROR: 1, CallStatus.DENIED: 3, CallStatus.INTERRUPTED: 130}
 NOT_RUN = (CallStatus.DENIED, CallStatus.INTERRUPTED)
 
 
-async def one_command(session: Session, line: str, *, as_json: bool) -> int:
-    outcome = await session.follow(await session.say(line), after=session.since).end()
-    await session.drained()
+async def one_command(session: Session, line: str, *, as_json: bool, spelled: tuple[str, str] = ("", "")) -> int:
+    """`spelled`: a slash command in what it says, and how who reads that in a shell gives it."""
+    with interruptible(session) as interrupted:
+        outcome = await session.follow(await session.say(line), after=session.since).end()
+        if not interrupted:
+            await session.drained()
     match outcome.event:
         case p.CommandRan(ok=True) as ran:
             if as_json:
                 say_json(ran.data)
             else:
-                say(ran.text.splitlines())
+                say((ran.text.replace(*spelled) if spelled[0] else ran.text).splitlines())
             return 0
         case p.CommandRan() as ran:
             complain(f"quintet: {ran.text}")
-            return 2
+            return 130 if ran.code == INTERRUPTED else 2
     return 1
 
 

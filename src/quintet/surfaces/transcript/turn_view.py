@@ -1,15 +1,15 @@
-"""A stored session as numbered lines, and what of a turn any surface shows."""
+"""What of a turn any surface shows."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Iterator
 
 from quintet.domain.base.safe_text import visible
 from quintet.domain.input.slash_line import own_call
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.describe import Line, RepeatFilter, describe, question
+from quintet.domain.journal.describe import Line
 from quintet.domain.turn.reasoning import without
 from quintet.domain.turn.reports import is_step
+
+OFFLINE_RULES = "builtin"  # what they say is laid out in columns, and no Markdown
 
 
 class TurnView:
@@ -20,12 +20,15 @@ class TurnView:
         self.reports = False  # it ends with a report: that is what is shown, not what it is made from
         self.step = False  # it is a step of a cycle, whose events say what came of it
         self.own_call = False  # it is a call of the person's own: its answer is the call's result
+        self.plain = False  # what is said is no Markdown
 
     def apply(self, event: p.Event) -> None:
         match event:
             case p.TurnStarted():
                 self.said, self.reports, self.step = "", event.order is not None, is_step(event.order)
-                self.own_call = own_call(event.text) is not None
+                self.plain = self.own_call = own_call(event.text) is not None
+            case p.ModelRequested():
+                self.plain = event.model == OFFLINE_RULES
             case p.ModelReplied() if self.shows(event):
                 self.said = event.text
 
@@ -42,31 +45,11 @@ def how_far(work: p.Working) -> str:
     return f"{visible(work.what)}: {work.done:,} of {work.total:,}" if work.total else f"{visible(work.what)} …"
 
 
+def step_lines(progress: p.Progress) -> list[Line]:
+    """How far a call is that says so, one line each."""
+    return [Line(f"  {visible(line)}", "dim") for line in progress.text.splitlines()]
+
+
 def same_words(answer: str, said: str) -> bool:
     """Whether an answer is what a reply said; the space and the reasoning around it are no part of it."""
     return answer.strip() == without(said)
-
-
-def transcript(events: Iterable[p.Recorded]) -> Iterator[str]:
-    said, without_repeats = "", RepeatFilter()
-    for recorded in map(without_repeats, events):
-        event = recorded.event
-        said = event.text if isinstance(event, p.ModelReplied) and not event.aside else said
-        for line in describe(recorded) or _spoken(event):
-            yield f"{recorded.seq:>6}  {line.text}"
-        if isinstance(event, p.TurnFinished) and not same_words(event.answer, said):  # of a shell line, or `complete`
-            yield from (f"{recorded.seq:>6}  {visible(line)}" for line in event.answer.splitlines())
-
-
-def _spoken(event: p.Event) -> list[Line]:
-    match event:
-        case p.TurnStarted(text=text):
-            return [Line(f"› {visible(line)}") for line in text.splitlines()]
-        case p.ModelReplied(text=text, aside=False):
-            return [Line(f"  {visible(line)}") for line in text.splitlines()]
-        case p.QuestionAsked():
-            return question(event)
-        case p.QuestionAnswered(choice=choice, note=note):
-            return [Line(f"  {choice} {visible(note)}".rstrip())]
-        case _:
-            return []

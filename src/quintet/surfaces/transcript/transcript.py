@@ -1,7 +1,7 @@
 """The transcript: a session's events and signals as blocks, in the order in which a person should read them.
 
 It only grows at its end. Of the blocks before that, those of calls that still run and of open questions may change.
-`take_changed` says from which block on the rows have to be made again.
+`take_changed` says from which block on they have to be drawn again. A surface names the kinds of blocks that it draws.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from quintet.domain.base.safe_text import brief, visible
+from quintet.domain.dials.transitions import REMOTE
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import QUIET, Line, RepeatFilter, describe, with_rights
 from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.turn import reasoning
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.surfaces.transcript import TurnView, how_far
-from quintet.surfaces.tui.transcript.blocks import (
+from quintet.surfaces.transcript.blocks import (
     AnswerBlock,
     Block,
     CallBlock,
@@ -25,8 +25,7 @@ from quintet.surfaces.tui.transcript.blocks import (
     LinesBlock,
     PromptBlock,
 )
-
-OPEN, CLOSE = "<ide_reasoning>", "</ide_reasoning>"
+from quintet.surfaces.transcript.turn_view import TurnView, how_far
 
 
 class _Reply:
@@ -35,22 +34,22 @@ class _Reply:
     def __init__(self) -> None:
         self.thinking: FoldedBlock | None = None
         self.answer: AnswerBlock | None = None
-        self.held = ""  # neither one nor the other yet
+        self.stream = reasoning.ReasoningStream()
         self.calls: dict[int, LinesBlock] = {}  # those that are being written, by their place
-        self.inside: bool | None = None  # a reasoning block; None before the first words are known
 
 
 class Transcript:
-    # The kinds of blocks it is made of; another surface has its own.
-    prompt_block: type[Any] = PromptBlock
-    lines_block: type[Any] = LinesBlock
-    answer_block: type[Any] = AnswerBlock
-    folded_block: type[Any] = FoldedBlock
-    call_block: type[Any] = CallBlock
-    joined_block: type[Any] = JoinedCallsBlock
+    # The surface's kinds of blocks.
+    prompt_block: type[PromptBlock]
+    lines_block: type[LinesBlock]
+    answer_block: type[AnswerBlock]
+    folded_block: type[FoldedBlock]
+    call_block: type[CallBlock]
+    joined_block: type[JoinedCallsBlock]
+    blocks: list[Any]  # each of one of these kinds
 
     def __init__(self, *, continues: bool = False) -> None:
-        self.blocks: list[Block] = []
+        self.blocks = []
         self.marks: list[int] = []  # the events at which a turn or a unit begins: there it can be cut in two
         self._continues = continues  # something stands above it
         self.forgot = False  # what came first is not here any more
@@ -108,13 +107,13 @@ class Transcript:
 
     def greet(self, *lines: Line) -> None:
         """Lines of the surface that stand at the top until something is said; none if something was."""
-        if not any(isinstance(block, self.prompt_block) for block in self.blocks):
+        if not any(isinstance(block, PromptBlock) for block in self.blocks):
             self._greeting = self.lines_block(lines)
             self._add(self._greeting)
 
     def _step_aside(self) -> None:
         greeting, self._greeting = self._greeting, None
-        if greeting in self.blocks:
+        if greeting and greeting in self.blocks:
             self._touch(greeting)
             self.blocks.remove(greeting)
             if self.blocks:
@@ -150,7 +149,9 @@ class Transcript:
                 self._describe(recorded)
                 self._began = [self.blocks[-1]]
             case p.ExecutorSaid(reasoning=False):
-                self._add(AnswerBlock(event.text))
+                self._add(self.answer_block(event.text))
+            case p.ModelRequested():
+                self._turn.apply(event)
             case p.ModelReplied():
                 self._replied(event)
             case p.ToolStarted() if event.tool not in QUIET:
@@ -188,29 +189,13 @@ class Transcript:
 
     def _stream(self, step: str, text: str) -> None:
         reply = self._replies.setdefault(step, _Reply())
-        reply.held += text
-        if reply.inside is None:
-            start = reply.held.lstrip()
-            if len(start) < len(OPEN) and OPEN.startswith(start):
-                return
-            reply.inside = start.startswith(OPEN)
-            if reply.inside:
-                reply.held = start[len(OPEN) :]
-        if reply.inside:
-            thought, closed, rest = reply.held.partition(CLOSE)
-            if not closed:  # the end of it may be the beginning of the closing tag
-                cut = max(len(thought) - len(CLOSE), 0)
-                self._think(reply, thought[:cut])
-                reply.held = thought[cut:]
-                return
-            self._think(reply, thought)
-            reply.inside, reply.held = False, rest.lstrip("\n")
-        if reply.held:
+        thought, said = reply.stream.add(text)
+        self._think(reply, thought)
+        if said:
             if reply.answer is None:
-                reply.answer = self.answer_block()
+                reply.answer = self.answer_block(plain=self._turn.plain)
                 self._add(reply.answer)
-            reply.answer.append(reply.held)
-            reply.held = ""
+            reply.answer.append(said)
             self._touch(reply.answer)
 
     def _think(self, reply: _Reply, text: str) -> None:
@@ -245,12 +230,12 @@ class Transcript:
         self._forget_streamed_calls([reply])
         if not self._turn.shows(event):
             return
-        text = reasoning.without(event.text) if OPEN in event.text else event.text
-        thought = event.thinking or (event.text.partition(OPEN)[2].partition(CLOSE)[0] if OPEN in event.text else "")
+        thought, text = reasoning.parted(event.text)
+        thought = event.thinking or thought
         if reply.thinking is None and thought.strip():
             self._think(reply, thought.strip())
         if text.strip() and reply.answer is None:
-            reply.answer = self.answer_block()
+            reply.answer = self.answer_block(plain=self._turn.plain)
             self._add(reply.answer)
         if reply.answer:
             reply.answer.finish(text)
@@ -274,7 +259,7 @@ class Transcript:
         there = [index for index, block in enumerate(self.blocks) if block in calls]
         if len(there) > 1:
             joined = self.joined_block(
-                [block for block in self.blocks if isinstance(block, self.call_block) and block in calls]
+                [block for block in self.blocks if isinstance(block, CallBlock) and block in calls]
             )
             joined.spaced, joined.mark = self.blocks[there[0]].spaced, self.blocks[there[0]].mark
             self.blocks.insert(there[0], joined)
@@ -283,11 +268,13 @@ class Transcript:
     def _finished(self, call: CallBlock, event: p.ToolFinished) -> None:
         self._call = call
         diff = bool(event.changed) and event.status is CallStatus.OK
-        call.finish(event.status, event.content, event.summary, event.seconds, diff=diff)
+        call.finish(event.status, event.content, event.summary, event.seconds, diff=diff, shell=event.shell or None)
         self._touch(call)
 
     def _answered(self, asked: LinesBlock, event: p.QuestionAnswered) -> None:
-        said = f"{event.choice} {event.note}".rstrip() if event.by == "user" else f"closed: {event.by}"
+        said = f"closed: {event.by}" if event.closed else f"{event.choice} {event.note}".rstrip()
+        if event.by.startswith(REMOTE):
+            said += f", by {event.by}"
         first = asked.lines[0]
         asked.lines[0] = Line(f"{first.text}   → {visible(said)}", "dim")
         asked.changed()
@@ -303,7 +290,7 @@ class Transcript:
                 self._call.show()
                 self._touch(self._call)
             else:
-                self._add(self.answer_block(event.answer))
+                self._add(self.answer_block(event.answer, plain=self._turn.plain))
         self._describe(recorded)
 
     def _describe(self, recorded: p.Recorded) -> None:
@@ -335,12 +322,12 @@ class Transcript:
     # ── blocks
 
     def _add(self, block: Block) -> None:
-        if self._greeting and isinstance(block, self.prompt_block):
+        if self._greeting and isinstance(block, PromptBlock):
             self._step_aside()
         before = next((one for one in reversed(self.blocks) if not one.hidden), None)
         first = before is None and not self._continues
-        block.spaced = not first and (block.spaced or isinstance(before, (self.prompt_block, self.answer_block)))
-        if isinstance(before, self.prompt_block) and isinstance(block, self.lines_block):
+        block.spaced = not first and (block.spaced or isinstance(before, PromptBlock | AnswerBlock))
+        if isinstance(before, PromptBlock) and isinstance(block, LinesBlock):
             block.spaced = False
         block.mark = self.marks[-1] if self.marks else 0
         self.blocks.append(block)
