@@ -4,9 +4,7 @@ Random examples are the same in every run, and no test is failed for being slow.
 fresh ones, N for each test: `scripts/faults properties`.
 """
 
-import contextlib
 import gc
-import importlib
 import os
 import re
 import shutil
@@ -21,16 +19,17 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from quintet.app.machine_parts import find_ripgrep
-from tests import watchdog
 from tests.adapters.model_server import Reply
-from tests.places import ROOT
 from tests.surfaces.program import Model, ModelThread, Program
 from tests.tools.calling import Caller
+
+pytest.register_assert_rewrite("tests.store_contract")
+pytest_plugins = ["tests.postgres", "tests.products", "tests.watchdog", "tests.workers"]
 
 FRESH = os.environ.get("QUINTET_TEST_EXAMPLES")
 SLOW = [HealthCheck.too_slow]  # is for the machine to decide, not for the suite
 settings.register_profile(
-    "same", derandomize=True, database=None, deadline=None, print_blob=True, suppress_health_check=SLOW
+    "same", max_examples=40, derandomize=True, database=None, deadline=None, print_blob=True, suppress_health_check=SLOW
 )
 settings.register_profile(
     "fresh",
@@ -119,15 +118,6 @@ def private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", None)  # it remembers the TMPDIR it first saw
 
 
-@pytest.fixture(autouse=True)
-def loop_is_free(request: pytest.FixtureRequest) -> Iterator[None]:
-    """No callback of a loop takes long (`tests/watchdog.py`), in the rooms that are watched."""
-    watchdog.slow.clear()
-    yield
-    if watchdog.watches(request.node.nodeid):
-        assert not watchdog.slow, "the loop was held up:\n" + "\n".join(watchdog.slow)
-
-
 @pytest.fixture(scope="session")
 def first_repo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The repository that every `repo` is a copy of: git makes it once."""
@@ -204,23 +194,8 @@ def tools(repo: Path) -> Caller:
 
 
 def pytest_configure() -> None:
-    watchdog.install()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a suite in the background of a script is deaf to it, and
         signal.signal(signal.SIGINT, signal.default_int_handler)  # so would be every program it starts
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Each worker imports a part of the tests first, so that not all of them compile the same ones at the same time.
-
-    What one has compiled the others find on disk; in a fresh checkout that is most of what comes before the first test.
-    """
-    worker = getattr(session.config, "workerinput", None)
-    if worker is None:
-        return
-    files = [file for word in session.config.args for file in sorted(Path(word).resolve().rglob("test_*.py"))]
-    for path in files[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
-        with contextlib.suppress(Exception, pytest.skip.Exception):  # collection says what is wrong with it
-            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -2,9 +2,10 @@
 
 import gzip
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -46,6 +47,45 @@ class Server:
         return [one.path for one in self.asked]
 
 
+class HttpServer(ThreadingHTTPServer):
+    """One that knows its connections from the moment it takes them."""
+
+    def __init__(self, handler: type[BaseHTTPRequestHandler]) -> None:
+        super().__init__(("127.0.0.1", 0), handler)
+        self.connections: list[socket.socket] = []
+
+    def get_request(self) -> tuple[socket.socket, Any]:
+        connection, address = super().get_request()
+        self.connections.append(connection)
+        return connection, address
+
+    def hang_up(self) -> None:
+        for connection in self.connections:
+            with suppress(OSError):  # it is closed
+                connection.shutdown(socket.SHUT_RD)  # one that is kept open has no more to say
+
+
+@contextmanager
+def in_thread(
+    handler: type[BaseHTTPRequestHandler], *, waits: bool = False, ends: Callable[[], object] = bool
+) -> Iterator[ThreadingHTTPServer]:
+    """A server of this handler. At its end `ends` is called; then it waits for its connections, if it is to: what was
+    asked is answered, and nothing more is heard."""
+    server = HttpServer(handler)
+    server.daemon_threads = not waits
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        ends()
+        if waits:
+            server.hang_up()
+        server.server_close()
+        thread.join()
+
+
 @contextmanager
 def serving(answer: Callable[[Asked], Answer]) -> Iterator[Server]:
     asked: list[Asked] = []
@@ -76,18 +116,10 @@ def serving(answer: Callable[[Asked], Answer]) -> Iterator[Server]:
             except (BrokenPipeError, ConnectionResetError):  # who asked has had enough
                 self.close_connection = True
 
-        do_GET = do_POST = do_PATCH = handle_one  # noqa: N815
+        do_GET = do_POST = do_PUT = do_PATCH = handle_one  # noqa: N815
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = False  # closing it waits for its connections
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
-        yield Server(server.server_address[1], asked)
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with in_thread(Handler, waits=True) as server:
+        yield Server(server.server_port, asked)

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pexpect
 
-from tests.surfaces.program import PROGRAM, WAIT, env
+from tests.surfaces.forked import forks
+from tests.surfaces.program import WAIT, env
 
 ROOT = Path(__file__).parent.parent
 MARK = "\x01"
@@ -21,7 +22,7 @@ DIFFER = (
     (r"\bwhy \d+", "why N"),
     (r"\bevent +\d+ of", "event N of"),
     (r"^\d+\t", "N\t"),
-    (r"\d{4}-\d\d-\d\d[ T][\d:.Z]+", "DATE"),
+    (r"(\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\d{4}-\d\d-\d\d[ T][\d:.Z]+", "DATE"),
     (r" · [\d.]+ s\b", ""),
     (r"\bin [\d.]+s\b", "in T"),
     (r" +", " "),
@@ -70,9 +71,7 @@ class Reader:
         self.root = folder / "invoicer"
         self.root.mkdir()
         (folder / "bin").mkdir()
-        program = folder / "bin/quintet"
-        program.write_text(f'#!/bin/sh\nexec {" ".join(PROGRAM)} "$@"\n')
-        program.chmod(0o755)
+        forks().put_program(folder / "bin/quintet")
         names = {
             f"GIT_{who}_{what}": "ada@example.org" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
         }

@@ -10,6 +10,7 @@ from typing import get_args
 
 import pytest
 
+from quintet import __version__
 from quintet.adapters.agents.package import read_package
 from quintet.app.tool_registry import ALL, BY_NAME
 from quintet.cli import commands
@@ -89,7 +90,11 @@ def test_every_error_code_is_documented() -> None:
     page = reference("errors.md")
     kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.QuintetError)]
     assert len(kinds) > 10
-    assert [kind for kind in kinds if f"| `{kind.code}` | `{kind.__name__}` |" not in page] == []
+    assert [
+        kind
+        for kind in kinds
+        if f"[`{kind.code}`](troubleshooting.md#{kind.code.lower()}) | `{kind.__name__}` |" not in page
+    ] == []
 
 
 def test_the_glossary_names_each_term() -> None:
@@ -112,17 +117,16 @@ def test_the_readme_has_every_value_of_every_dial() -> None:
     assert [value for value in values if f"`{value}`" not in shown] == []
 
 
-def test_the_readme_tells_what_the_gate_decides() -> None:
-    words = {Verdict.ALLOW: "goes", Verdict.ASK: "asks", Verdict.DENY: "no"}
+def test_the_page_about_approval_tells_what_the_gate_decides() -> None:
+    page = (DOCS / "approval.md").read_text()
+    words = {Verdict.ALLOW: "runs", Verdict.ASK: "approval", Verdict.DENY: "no"}
     spec: ToolSpec = BY_NAME["bash"]
     for effect in spec.effects:
         cells = [
             words[decide(spec, Touch(frozenset({effect})), build(profile), Terms("/p", True, Sandbox.BWRAP)).verdict]
             for profile in PermissionProfile
         ]
-        assert re.search(rf"^\| {effect} \| .* \| {' . '.join(cells)} \|$".replace(" . ", r" \| "), README, re.M), (
-            effect
-        )
+        assert re.search(rf"^\| {effect} \| .* \| {' . '.join(cells)} \|$".replace(" . ", r" \| "), page, re.M), effect
 
 
 def build(profile: PermissionProfile) -> Axes:
@@ -131,8 +135,8 @@ def build(profile: PermissionProfile) -> Axes:
 
 def test_the_exit_codes_are_the_documented_ones() -> None:
     codes = {*EXIT.values(), errors.QuintetError.exit_code, errors.UsageError.exit_code}
-    for page in (README, (DOCS / "howto" / "script-it.md").read_text()):
-        assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.M)} == codes
+    page = (DOCS / "howto" / "script-it.md").read_text()
+    assert {int(code) for code in re.findall(r"^\| (\d+) \|", page, re.M)} == codes
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -163,7 +167,15 @@ def anchors(page: Path) -> set[str]:
 PACKAGE = ROOT / "src" / "quintet"
 ROOMS = "domain|engine|adapters|features|surfaces|scripts|bench"
 COMMON = "app|cli|tools|src|docs|tests|examples"  # names that folders of other projects have too
-FOR_USERS = ("README.md", "docs/tutorial.md", "docs/library.md", "docs/howto/", "docs/reference/")
+FOR_USERS = (
+    "README.md",
+    "docs/tutorial.md",
+    "docs/tour.md",
+    "docs/approval.md",
+    "docs/library.md",
+    "docs/howto/",
+    "docs/reference/",
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -173,6 +185,13 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
     else:
         paths = paths_in(page.read_text(), f"{ROOMS}|{COMMON}") + re.findall(r"`(\w+\.py)`", page.read_text())
     assert [path for path in paths if not there(path)] == []
+
+
+def test_nothing_says_to_install_quintet_from_an_index() -> None:
+    """The name belongs to somebody else's package there."""
+    by_name = re.compile(r"""(?:pipx?|uv tool|uv pip) install (?:-\S+ )*['"]?quintet\b""")
+    told = {name(page): by_name.findall(page.read_text()) for page in (*PAGES, ROOT / "docs/words.txt")}
+    assert {page: lines for page, lines in told.items() if lines} == {}
 
 
 def paths_in(text: str, folders: str) -> list[str]:
@@ -216,10 +235,28 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert {name(page) for page in PAGES} - {name(page) for page in reached} <= {"docs/benchmarks.md"}
 
 
-def test_the_library_example_is_the_same_everywhere() -> None:
-    block = f"```python\n{EXAMPLE.read_text()}```"
-    assert block in README
-    assert block in (DOCS / "library.md").read_text()
+def test_the_library_example_is_the_one_that_the_page_shows() -> None:
+    assert f"```python\n{EXAMPLE.read_text()}```" in (DOCS / "library.md").read_text()
+
+
+def test_the_readme_is_two_screens() -> None:
+    assert len(README.splitlines()) <= 100
+
+
+def test_what_is_said_of_others_has_a_source_and_a_date() -> None:
+    section = README.split("## Compared with others\n")[1].split("\n## ")[0]
+    assert re.search(r"read on \d{4}-\d\d-\d\d", section)
+    rows = [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in section.splitlines() if line.startswith("| ")][1:]
+    cells = [cell for row in rows if not row[0].startswith("---") for cell in row[2:]]
+    assert len(cells) > 20
+    assert [cell for cell in cells if cell != "–" and not re.fullmatch(r"\[[^\]]+\]\(https://\S+\)", cell)] == []
+
+
+def test_the_moving_picture_moves_by_style_alone() -> None:
+    """A page that shows it runs nothing; it is small enough to load with the page."""
+    drawn = (DOCS / "pictures" / "session.svg").read_text()
+    assert "@keyframes" in drawn and not re.search(r"<script|\bon\w+=|href|@import|url\(http|<foreignObject", drawn)
+    assert len(drawn) < 300_000
 
 
 def examples() -> list[str]:
@@ -283,3 +320,8 @@ def test_the_agent_of_the_howto_is_one(tmp_path: Path) -> None:
     (agent,) = found.package.agents
     for text, shown in re.findall(r"^\$ quintet route --agent harbour-guide -- (.*)\n(\w+)", page, re.M):
         assert resolve(text, agent).kind == shown
+
+
+def test_the_newest_version_of_the_changelog_is_this_one() -> None:
+    versions = re.findall(r"^## (\S+) \(\d{4}-\d\d-\d\d\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert versions[0] == __version__ and versions == sorted(versions, reverse=True)

@@ -72,8 +72,25 @@ def test_run_a_flow(reader: Reader) -> None:
     reader.follows(blocks("docs/howto/run-a-flow.md", "text")[1])
 
 
-def test_the_readme_says_what_permit_prints(reader: Reader) -> None:
-    reader.follows(next(block for block in blocks("README.md", "text") if block.startswith("$ quintet permit")))
+def test_the_page_about_approval_says_what_permit_prints(reader: Reader) -> None:
+    (block,) = blocks("docs/approval.md", "text")
+    reader.follows(block)
+
+
+def test_the_tour_is_as_its_page_shows_it(reader: Reader) -> None:
+    shown, _ = blocks("docs/tour.md", "text")
+    printed = iter(plain(reader.runs("quintet tour")).splitlines())
+    for wanted in plain(shown).splitlines():
+        if "[…]" not in wanted and not wanted.startswith(" learnt"):  # it names files by the Python that ran
+            assert any(wanted == line for line in printed), f"the tour does not print, or not in this order: {wanted}"
+
+
+def plain(text: str) -> str:
+    """The tour's output without what differs from run to run."""
+    differ = ((r"/\S*quintet-tour-\w+", "TOUR"), (r" · [\d.]+ s\b", ""), (r"\bin [\d.]+s\b", "in T"))
+    for pattern, word in (*differ, (r"\bwhy \d+", "why N"), (r"\b\d+ events\b", "N events"), (r" +", " ")):
+        text = re.sub(pattern, word, text)
+    return re.sub(r" $", "", text, flags=re.M)
 
 
 def test_the_tutorials_session(reader: Reader) -> None:
@@ -109,6 +126,11 @@ def test_tasks(reader: Reader) -> None:
     (folder / "task-003.md").write_text(first.replace("001", "003").replace("---\nMove", "risk: huge\n---\nMove"))
     reader.follows(doctor)
     assert reader.runs("quintet doctor fix").startswith("wrote task-002.md again")
+
+
+def test_health(reader: Reader) -> None:
+    (fixed,) = blocks("docs/howto/health.md", "text")
+    reader.follows(fixed)
 
 
 def test_take_it_back(reader: Reader) -> None:
@@ -242,7 +264,7 @@ PAGES = sorted(str(path.relative_to(ROOT)) for path in [*(ROOT / "docs/howto").g
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "toml")])
 def test_the_settings_of_a_page_are_taken(reader: Reader, page: str) -> None:
     for block in blocks(page, "toml"):
-        if "entry-points" in block:
+        if "entry-points" in block or "[[checks]]" in block:  # of a plugin, or a task of an eval
             continue
         table = tomllib.loads(block)
         routed = {name for key, name in table.get("routing", {}).items() if not key.endswith("effort")}

@@ -25,6 +25,7 @@ MEANT: dict[str, Intent] = {
     # rename
     "rename load_config to read_config": Rename("load_config", "read_config"),
     "Rename words to tokens": Rename("words", "tokens"),
+    "rename underscore to snake_case": Rename("underscore", "snake_case"),
     "rename `words` to `tokens`": Rename("words", "tokens"),
     'rename "words" to "tokens"': Rename("words", "tokens"),
     "rename words() to tokens()": Rename("words", "tokens"),
@@ -82,6 +83,8 @@ MEANT: dict[str, Intent] = {
     'replace "the" with "a" in notes.txt': Replace("the", "a", ("notes.txt",)),
     # find
     "find load_config": Find("load_config", "text"),
+    "find one": Find("one", "text"),
+    'find "errors"': Find("errors", "text"),
     'search for "two words"': Find("two words", "text"),
     "grep TODO": Find("TODO", "text"),
     "grep for TODO": Find("TODO", "text"),
@@ -303,6 +306,8 @@ MEANT_NOTHING: tuple[str, ...] = (
     "rename words",
     "rename words to something better",
     "rename variables to snake_case",
+    "rename everything to snake_case",
+    "rename getName to snake_case",
     "rename everything to lowercase",
     "rename the project to abacus",
     "rename the branch to main",

@@ -15,13 +15,22 @@ Nobody is attached: what asks is refused. `world.program("name")` is a command t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from quintet.adapters.sandbox import confine, probe
-from tests.attacks.hatchery import Hatchery, hatchery, me, somebody
+from tests.attacks.hatchery import Hatchery, hatchery, me, share, somebody
 from tests.attacks.running import Attacker
 from tests.attacks.world import World
+
+MANY = 200  # tests of this room; a run of a few does not need all users' hatcheries
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    ours = [item for item in session.items if item.path.parent == Path(__file__).parent]
+    if getattr(session.config.option, "workers", 0) and not session.config.option.collectonly and len(ours) > MANY:
+        share()
 
 
 @pytest.fixture(params=["bwrap", "partial", "none"])

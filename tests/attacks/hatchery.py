@@ -2,6 +2,7 @@
 
 `Hatchery.start` gives a run its arguments, folder, environment and three handles; it is a session of its own, at a
 terminal if its input is one. What a run leaves behind becomes a child of the hatchery, so `leftovers` can name it.
+Each worker of the tests has hatcheries of its own; where `share` was called before, they are forked too.
 """
 
 from __future__ import annotations
@@ -83,9 +84,10 @@ class User:
     env: dict[str, str] = field(default_factory=dict)
 
 
-class Hatchery:
+class First:
+    """A process that has imported the program, and that hatcheries are forked from."""
+
     def __init__(self, user: User) -> None:
-        self.user = user
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         env = {"PATH": PATH, "HOME": "/nonexistent", "LANG": "C.UTF-8", "PYTHONDONTWRITEBYTECODE": "1", **user.env}
         with theirs:
@@ -96,6 +98,24 @@ class Hatchery:
                 cwd=ROOT,
                 env=env,
             )
+
+    def fork(self) -> tuple[socket.socket, int]:
+        """Another hatchery: where to ask it for runs, and its process."""
+        mine, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            socket.send_fds(self._socket, [b"one"], [theirs.fileno()])
+        return mine, int(mine.recv(32))
+
+    def close(self) -> None:
+        self._socket.close()
+        self._process.wait()
+
+
+class Hatchery:
+    def __init__(self, user: User, shared: First | None = None) -> None:
+        self.user = user
+        self._own = None if shared else First(user)
+        self._socket, self._pid = (shared or self._own).fork()  # type: ignore[union-attr]
 
     def start(self, arguments: Sequence[str], cwd: Path, env: dict[str, str], handles: Sequence[int]) -> Run:
         told, tells = os.pipe()
@@ -115,13 +135,14 @@ class Hatchery:
         return [f"{pid}: {line}" for pid, line in left.items()]
 
     def _children(self) -> dict[int, str]:
-        pid = self._process.pid
+        pid = self._pid
         found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
         return {int(child): line for child in found if (line := _line(int(child)))}
 
     def close(self) -> None:
         self._socket.close()
-        self._process.wait()
+        if self._own:
+            self._own.close()
 
 
 def _line(pid: int) -> str:
@@ -162,23 +183,53 @@ def somebody() -> User | str:
 
 
 @functools.cache
-def hatchery(user_name: str) -> Hatchery:
-    """The one hatchery of a user, for the whole test run."""
+def first(user_name: str) -> First:
+    """The one process of a user that hatcheries are forked from."""
     user = me() if user_name == me().name else somebody()
     assert isinstance(user, User), user
-    made = Hatchery(user)
+    made = First(user)
     atexit.register(made.close)
     return made
+
+
+@functools.cache
+def hatchery(user_name: str) -> Hatchery:
+    """The one hatchery of a user, for all tests of a process."""
+    user = me() if user_name == me().name else somebody()
+    assert isinstance(user, User), user
+    made = Hatchery(user, first(user_name))
+    atexit.register(made.close)
+    return made
+
+
+def share() -> None:
+    """Before processes are forked that each want hatcheries: what these are forked from is started once."""
+    for user in (me(), somebody()):
+        if isinstance(user, User):
+            first(user.name)
 
 
 # ── in the process that is forked
 
 
 def main() -> None:
-    ctypes.CDLL(None, use_errno=True).prctl(SUBREAPER, 1, 0, 0, 0)
     for name in (*IMPORTED, *ALSO_IMPORTED):
         importlib.import_module(name)
-    came = serve(socket.socket(fileno=int(sys.argv[1])))
+    wanted = socket.socket(fileno=int(sys.argv[1]))
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for a hatchery
+    while True:
+        data, handles, _, _ = socket.recv_fds(wanted, 16, 1)
+        if not data:
+            return
+        if not os.fork():
+            break
+        os.close(handles[0])
+    wanted.close()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    ctypes.CDLL(None, use_errno=True).prctl(SUBREAPER, 1, 0, 0, 0)
+    requests = socket.socket(fileno=handles[0])
+    requests.send(str(os.getpid()).encode())
+    came = serve(requests)
     if not came:
         return
     os.setsid()

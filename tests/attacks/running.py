@@ -160,11 +160,12 @@ class Attacker:
 
     # ── only opened
 
-    def opens(self, surface: str, *flags: str, **variables: str) -> Outcome:
-        """Open the project on a surface (tui, plain, headless, or a command) with the offline rules, and leave."""
+    def opens(self, surface: str, *flags: str, sees: str = "", **variables: str) -> Outcome:
+        """Open the project on a surface (tui, plain, headless, or a command) with the offline rules, and leave; the
+        screen once it shows what is to be seen."""
         self._ready("")
         if surface == "tui":
-            return self.at_terminal(flags, lambda: True, variables)
+            return self.at_terminal(flags, lambda: True, variables, sees=sees)
         words = {"plain": ("--plain", *flags), "headless": ("-p", "what is here?", *flags)}
         return self._run(words.get(surface, (*surface.split(), *flags)), b"n\n/exit\n", variables)
 
@@ -194,7 +195,12 @@ class Attacker:
         return Outcome(code, said, complained, leftovers=left)
 
     def at_terminal(
-        self, words: Sequence[str], over: Callable[[], bool], variables: dict[str, str], typed: str = ""
+        self,
+        words: Sequence[str],
+        over: Callable[[], bool],
+        variables: dict[str, str],
+        typed: str = "",
+        sees: str = "",
     ) -> Outcome:
         """At a terminal: no trust, `typed`, and no to every question until it is over; then leave."""
         terminal = Terminal()
@@ -210,7 +216,7 @@ class Attacker:
                 terminal.reads()
                 answered = len(terminal.text)
                 terminal.types(no)
-            elif over() and (PROMPT in terminal.text or not typed):
+            elif over() and (PROMPT in terminal.text or not typed) and sees in terminal.text:
                 break
             elif PROMPT in terminal.text and time.monotonic() - typed_at > PATIENCE_SECONDS:
                 # At first; and when a turn has ended, because the next one makes the rest of the calls.

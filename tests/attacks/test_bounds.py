@@ -14,7 +14,7 @@ from quintet.domain.base.errors import SettingsError, ToolFailed
 from quintet.domain.base.safe_text import brief
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.recording import Unplayable, read
-from quintet.domain.turn.compression import _arguments
+from quintet.domain.turn.compaction import _arguments
 from quintet.domain.turn.messages import CallPart, ToolCall
 from quintet.domain.turn.reports import read_qa_report
 from quintet.domain.turn.tool_spec import CallStatus

@@ -81,7 +81,7 @@ def test_it_asks_each_time_says_what_runs_and_no_rule_or_profile_lifts_it(signin
     prepared = Caller(signing, tables=ASK).prepare("git_commit_signed", '{"message": "x"}', BUILD)
     assert prepared.decision.verdict is Verdict.ASK  # type: ignore[union-attr]
     assert prepared.decision.lifts == ()  # type: ignore[union-attr]
-    assert "outside runs only: " in prepared.decision.reason  # type: ignore[union-attr]
+    assert "outside the sandbox, only this runs: " in prepared.decision.reason  # type: ignore[union-attr]
     assert "ssh-keygen -Y sign -n git -f" in prepared.decision.reason  # type: ignore[union-attr]
 
 

@@ -134,6 +134,41 @@ def test_what_a_call_writes_into_quintets_own_source_is_not_run_by_this_session(
     assert done.stdout == "False move_aside\n"
 
 
+NO_OPTIONAL_PARTS = r"""
+import re, sys
+from importlib.metadata import packages_distributions, requires
+
+optional = {re.split(r"[^\w.-]", line)[0].lower() for line in requires("quintet") if "extra ==" in line}
+core = {re.split(r"[^\w.-]", line)[0].lower() for line in requires("quintet") if "extra ==" not in line}
+gone = {module for module, by in packages_distributions().items() if {name.lower() for name in by} & (optional - core)}
+assert {"psycopg", "mcp", "acp", "tree_sitter_python"} <= gone
+
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in gone else self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = map(Without, sys.meta_path)
+from quintet.adapters.processes.python_environment import load_all
+load_all(sys.argv[1])
+print("loaded", *gone & set(sys.modules))
+"""
+
+
+@pytest.mark.everything
+def test_its_own_source_is_loaded_where_no_optional_part_is_installed(project: Path) -> None:
+    done = subprocess.run(
+        (sys.executable, "-c", NO_OPTIONAL_PARTS, project),
+        env={**os.environ, "PYTHONPATH": str(project / "lib"), "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("loaded\n", "")
+
+
 @pytest.mark.system("bwrap")
 def test_the_environment_that_quintet_runs_from_is_not_written(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as other:

@@ -156,8 +156,9 @@ def test_a_relative_home_is_an_error(home: str, monkeypatch: pytest.MonkeyPatch,
 @pytest.mark.parametrize("user_name", ["user"], indirect=True)
 def test_settings_that_lie_in_the_project_are_told(attacker: Attacker, world: World) -> None:
     put(world.project / ".config/quintet/settings.toml", "")
-    outcome = attacker.opens("tui", XDG_CONFIG_HOME=str(world.project / ".config"))
-    assert "Quintet's own files are" in outcome.said.replace("\n", " ")
+    told = "Quintet's own files are"
+    outcome = attacker.opens("tui", sees=told, XDG_CONFIG_HOME=str(world.project / ".config"))
+    assert told in outcome.said.replace("\n", " ")
 
 
 def test_settings_that_a_link_leads_to_in_the_project_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

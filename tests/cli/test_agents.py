@@ -56,6 +56,13 @@ def test_a_new_agent_is_an_example_that_works(quintet: Program) -> None:
     assert (origins["harbour-guide"], origins["mine"]) == ("project", "user")
 
 
+def test_the_file_of_an_agent_is_looked_for_in_the_project_that_is_named(quintet: Program) -> None:
+    quintet.run("agents", "new", "harbour-guide").clean(0)
+    file = ".quintet/agents/harbour-guide/harbour-guide.agent.yaml"
+    said = quintet.shell(f'cd / && $Q -C "{quintet.root}" --agent {file} -p 1').clean(0).out
+    assert said.startswith("1. [MH] Redisplay Menu Help\n")
+
+
 def test_what_is_malformed_is_said_and_left_out(quintet: Program) -> None:
     path = quintet.root / ".quintet/agents/broken.agent.yaml"
     path.parent.mkdir(parents=True)

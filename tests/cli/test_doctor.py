@@ -184,7 +184,9 @@ def test_drift_malformed_pages_and_knots_are_found_and_the_first_are_mended(quin
     assert "`quintet doctor fix` can fix 2 of 5" in said
     fixed = quintet.run("doctor", "fix")
     assert fixed.code == 1, "what only a person can mend is still wrong"
-    assert fixed.out.startswith("added new.md as task new, todo\nwrote t1.md again\n\n")
+    assert fixed.out.startswith(
+        "added new.md as task new, todo\nwrote t1.md again\nbefore: 2 errors, 3 warnings; after:"
+    )
     assert set(findings(quintet)) == {"TASK_UNKNOWN", "TASK_CYCLE", "TASK_MALFORMED"}
 
 
@@ -215,7 +217,7 @@ def test_the_slash_command_says_the_same(repo: Path) -> None:
         assert "TASK_ROW_WITHOUT_FILE" in (await driver.command("/doctor")).text
         assert "wrote t1.md again" in (await driver.command("/doctor fix")).text
         assert "TASK_ROW_WITHOUT_FILE" not in (await driver.command("/doctor")).text
-        assert not (await driver.command("/doctor heal")).ok
+        assert not (await driver.command("/doctor mend")).ok
 
     drive(repo, script)
 
@@ -261,7 +263,7 @@ def test_a_model_without_its_key_and_a_local_server_that_is_down_are_found_at_on
         listed = quintet.run("doctor", "--json").json()
     found = [(one["code"], one["subject"]) for one in listed if one["code"].startswith("MODEL_")]
     down = [("MODEL_SERVER_DOWN", "down"), ("MODEL_SERVER_DOWN", "silent")]
-    assert found == [("MODEL_KEY_MISSING", "far"), *down]
+    assert found == [("MODEL_KEY_MISSING", "far"), *down, ("MODEL_WINDOW_UNKNOWN", "far")]
     (key,) = [one["problem"] for one in listed if one["code"] == "MODEL_KEY_MISSING"]
     assert "routing: fast, smart, deep" in key and "NO_SUCH_KEY" in key
     assert [one.method for one in up.asked] == ["GET"]  # nothing that costs

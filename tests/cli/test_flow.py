@@ -18,10 +18,10 @@ def test_s4_a_flow_plans_executes_verifies_and_says_where_each_task_stands(quint
         "plan     3 tasks",
         "accepted 3 tasks, by autonomous",
         "build │ autonomous │ trusted │ smart   plan → build, by user",
-        "unit 1/3 create the file NEWS.md",
+        "task 1/3 create the file NEWS.md",
         "failed verification: create the file NEWS.md",
         "· attempt 2",
-        "done     3 of 3 tasks done · 4 units",
+        "done     3 of 3 tasks done · 4 attempts",
     ):
         assert line in done.err, line
     status = quintet.run("status", "--json").clean(0).json()["cycle"]
@@ -70,6 +70,13 @@ def test_a_flow_is_json_lines_for_a_program_from_session_to_result(quintet: Prog
     assert phases[0] == "reading-input" and phases[-1] == "completed"
 
 
+def test_what_to_do_next_is_a_command_line_for_a_program(quintet: Program) -> None:
+    flags = ("--control", "assisted", "--permission-profile", "normal", "--output-format", "json")
+    result = quintet.run("-p", f"/plan {TWO}", *flags).json()
+    wanted = f'the plan needs your approval: quintet -p "/accept" --resume {result["session"]}'
+    assert (result["status"], result["reason"]) == ("waiting", wanted)
+
+
 def test_a_limit_names_itself_and_has_its_exit_code(quintet: Program) -> None:
     done = quintet.run("flow", TWO, *TRUSTED, "--max-units", "1").clean(4)
     assert "limit    cycle.max_units = 1" in done.err and statuses(quintet.root)["task-001"] == "done"
@@ -80,7 +87,7 @@ def test_what_cannot_be_taken_is_said_before_anything_is_opened(quintet: Program
     assert "the file is empty" in quintet.run("flow", str(tmp_path / "empty.md")).clean(2).err
     assert "nothing to do" in quintet.run("flow").clean(2).err
     assert "wishh.md: no such file" in quintet.run("flow", "wishh.md", *TRUSTED).clean(2).err
-    assert "leave the text away" in quintet.run("flow", TWO, "--resume").clean(2).err
+    assert "leave the text out" in quintet.run("flow", TWO, "--resume").clean(2).err
     assert "--mode review cannot be used" in quintet.run("flow", TWO, "--mode", "review").clean(2).err
     said = quintet.run("flow", "make it better", *TRUSTED).clean(3)
     assert "No model is configured" in said.err

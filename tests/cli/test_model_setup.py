@@ -258,7 +258,8 @@ def test_a_provider_that_refuses_is_explained_and_nothing_is_written(
         refused = quintet.run("models", "use", "anthropic", *arguments, ANTHROPIC_API_KEY=KEY)
     assert refused.code == 1
     assert words in refused.err
-    assert refused.err.rstrip().endswith("Nothing was written.")
+    assert refused.err.splitlines()[-2].endswith("Nothing was written.")
+    assert refused.err.splitlines()[-1].startswith("more: quintet explain ")
     assert KEY not in refused.out + refused.err
     assert own.read_text() == "# mine\n[limits]\nmax_turns = 9\n"
 
@@ -273,7 +274,7 @@ def test_a_provider_that_refuses_is_explained_and_nothing_is_written(
         (("use", "anthropic", "--key-stdin"), 2, "pipe the key in"),
         (("use", "azure", "d", "--key-command", "echo k"), 2, "--resource NAME"),
         (("use", "bedrock", "--key-command", "echo k"), 2, "--region"),
-        (("use", "vertex"), 2, "quintet[providers]"),
+        (("use", "vertex"), 2, "quintet install providers"),
         (("use", "ollama"), 1, "ollama serve"),
         (("add",), 2, "--base-url URL"),
         (("add", "x", "--base-url", "http://127.0.0.1:9/v1"), 2, "the model are missing"),

@@ -246,6 +246,27 @@ def test_a_session_is_reported_with_its_turns_tools_files_and_ratings(quintet: P
     assert inside[inside.index("\naxes") :] == text[text.index("\naxes") :]
 
 
+def test_what_was_measured_is_shown_as_a_table_as_json_and_for_prometheus(quintet: Program, model: Model) -> None:
+    assert quintet.run("metrics").clean(0).out == "nothing was measured here yet\n"
+    assert quintet.run("metrics", "--json").clean(0).json() == []
+    model(*EDIT, more=PRICED)
+    session = quintet.run("-p", "rename it", *BUILD, "--output-format", "json").clean(0).json()["session"]
+    samples = quintet.run("metrics", "--json").clean(0).json()
+    spent = quintet.run("cost", "--json").clean(0).json()["total"]
+    found = {(one["metric"], *one["labels"].values()): one for one in samples}
+    assert found["quintet_cost_total", "m"]["value"] == pytest.approx(spent["cost"])
+    assert found["quintet_tokens_total", "m", "input"]["value"] == spent["input_tokens"]
+    assert found["quintet_calls_total", "Edit", "ok"]["value"] == 1
+    assert found["quintet_turns_total", "done", "build"]["value"] == 1
+    assert quintet.run("metrics", "--session", session, "--json").clean(0).json() == samples
+    assert quintet.run("report", "--json").clean(0).json()["metrics"] == samples
+    assert "quintet_turn_requests" in quintet.run("report").clean(0).out
+    text = quintet.run("metrics", "--prometheus").clean(0).out
+    assert 'quintet_calls_total{project="repo",tool="Edit",status="ok"} 1\n' in text
+    assert "quintet_calls_total  " in quintet.run("metrics").clean(0).out
+    assert quintet.run("metrics", "--session", "q5-nowhere").clean(1).err
+
+
 def test_what_a_report_shows_cannot_write_to_the_terminal(quintet: Program) -> None:
     quintet.run("-p", "find \x1b]0;pwned\x07words").clean(0)
     quintet.run("-p", "/rate 1 \x1b[2J", "--resume").clean(0)

@@ -2,11 +2,14 @@
 
 import json
 import re
+import sqlite3
 import subprocess
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from quintet.adapters.files.paths import locate
 from quintet.features.registry import tables
 from tests.adapters.model_server import Reply
 from tests.surfaces.program import Model, Program, call
@@ -112,6 +115,51 @@ def test_a_look_into_the_project_hides_no_session_that_matters(quintet: Program,
     assert resumed["session"] == live
 
 
+def test_a_bare_resume_in_a_script_passes_over_what_a_schedule_or_a_worker_began(quintet: Program) -> None:
+    mine = quintet.run("-p", "find words", "--output-format", "json").clean(0).json()["session"]
+    quintet.run("schedule", "add", "every 1h", "--name", "look", "--", "find words").clean(0)
+    quintet.run("schedule", "run", "look").clean(0)
+    page = "---\nid: one\ntitle: One\nverification: test -f one.txt\n---\ncreate the file one.txt\n"
+    (quintet.root / "one.md").write_text(page)
+    quintet.run("tasks", "add", "one.md").clean(0)
+    quintet.run("worker", "--permission-profile", "normal").clean(0)
+    quintet.run("-p", "find words", "--begun-by", "ci").clean(0)
+    found = {row["begun_by"]: row for row in quintet.run("sessions", "list", "--json").clean(0).json()}
+    assert set(found) == {"", "schedule", "worker", "ci"}
+    for words in (("-p", "/cost"), ("--plain",)):
+        said = quintet.run(*words, "--resume", stdin="/status\n").clean(0)
+        assert not any(row["session"] in said.out for by, row in found.items() if by)
+    resumed = quintet.run("-p", "/cost", "--resume", "--output-format", "json").clean(0).json()
+    assert resumed["session"] == mine
+    listed = quintet.run("sessions", "list").clean(0).out
+    assert all(f" {by} " in listed for by in ("schedule", "worker", "ci", "headless"))
+    assert "use letters, digits" in quintet.run("-p", "find x", "--begun-by", "a b").clean(2).err
+
+
+def test_a_bare_resume_is_the_last_session_at_a_terminal_and_a_run_is_opened_by_its_id(quintet: Program) -> None:
+    ran = quintet.run("-p", "find words", "--output-format", "json").clean(0).json()["session"]
+    assert ran in quintet.run("--resume", "--plain", stdin="/status\n").clean(0).out, "where there is no other"
+    quintet.run("--plain", stdin="find words\n").clean(0)
+    (mine,) = quintet.run("sessions", "list", "--surface", "tui", "--json").clean(0).json()
+    ran = quintet.run("-p", "find words", "--output-format", "json").clean(0).json()["session"]
+    assert mine["session"] in quintet.run("--resume", "--plain", stdin="/status\n").clean(0).out
+    assert ran in quintet.run("--resume", ran, "--plain", stdin="/status\n").clean(0).out
+    listed = quintet.run("sessions", "list").clean(0).out.splitlines()
+    assert any(mine["session"] in line and " tui " in line for line in listed)
+    assert any(ran in line and " headless " in line for line in listed)
+
+
+def test_a_session_whose_folder_is_gone_continues_in_the_project_and_says_so(quintet: Program, tmp_path: Path) -> None:
+    gone = tmp_path / "worktree"
+    quintet.run("--plain", stdin="find words\n").clean(0)
+    (row,) = quintet.sessions()
+    database = locate(str(quintet.root)).database
+    with closing(sqlite3.connect(database)) as rows, rows:
+        rows.execute("UPDATE journal SET data = replace(data, ?, ?)", (str(quintet.root), str(gone)))
+    done = quintet.run("--resume", row["session"], "--plain", stdin="find words\n").clean(0)
+    assert f"{gone}, where this session began, no longer exists; it continues in {quintet.root}" in done.out + done.err
+
+
 def test_sessions_are_listed_newest_first_and_shown_and_purged(quintet: Program, model: Model) -> None:
     model(call("Read", file_path="tally/count.py"), Reply(text="An answer."))
     older = quintet.run("-p", "a question about words", "--output-format", "json").json()["session"]
@@ -182,7 +230,7 @@ def test_s4_the_tour_plans_builds_and_verifies_and_says_what_to_type_next(quinte
         "+  6  def to_slug(title: str) -> str:",
         'slugify is to_slug now" · attempt 2',
         'verified create the file CHANGES.md with "slugify is to_slug now"',
-        "done     3 of 3 tasks done · 4 units",
+        "done     3 of 3 tasks done · 4 attempts",
         "Tests passed",
         "Skipped: git push --force publishes, which always needs approval",
         "quintet why",

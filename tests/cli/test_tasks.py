@@ -140,6 +140,17 @@ def test_a_headless_move_answers_and_another_process_sees_it(quintet: Program, p
     assert json.loads(quintet.run("tasks", "list", "--json").clean(0).out)[0]["status"] == "paused"
 
 
+def test_the_list_says_why_a_task_is_blocked(quintet: Program, pages: list[str]) -> None:
+    quintet.run("tasks", "add", *pages).clean(0)
+    quintet.run("tasks", "move", "task-001", "running").clean(0)
+    quintet.run("tasks", "move", "task-001", "blocked", "--reason", "which\nversion?").clean(0)
+    heading, first, second = quintet.run("tasks", "list").clean(0).out.splitlines()
+    assert heading.endswith("COST  REASON") and first.endswith("  which version?") and second.endswith("0.0000")
+    told = quintet.run("-p", "/tasks blocked").clean(0).out
+    assert "which version?" in told
+    assert [row["reason"] for row in quintet.run("tasks", "list", "--json").clean(0).json()] == ["which\nversion?", ""]
+
+
 def test_a_field_that_is_nobodys_here_is_noted_kept_and_no_reason_to_refuse_the_page(quintet: Program) -> None:
     (quintet.root / "t.md").write_text("---\nid: t\ntitle: T\ncost_budget: 0.5\nownr: me\n---\nDo it.\n")
     done = quintet.run("tasks", "add", "t.md").clean(0)

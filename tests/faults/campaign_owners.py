@@ -1,6 +1,7 @@
 """8 processes send inputs to one session while its owner is killed, stopped and continued at random.
 
-scripts/faults owners [--inputs 500] [--senders 8] [--seconds 1800] [--seed 1]
+scripts/faults owners [--inputs 500] [--senders 8] [--stall 120] [--seed 1]. Exit 1 if an input was not run once, a
+client's exit code is not what the journal says, or no input came to an end for --stall seconds.
 """
 
 from __future__ import annotations
@@ -9,16 +10,18 @@ import argparse
 import os
 import sys
 import tempfile
+import time
 from pathlib import Path
 
-from owners import Owners
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.faults.owners import Owners
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--inputs", type=int, default=60)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--inputs", type=int, default=500)
     parser.add_argument("--senders", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=600.0)
+    parser.add_argument("--stall", type=float, default=120.0)
     parser.add_argument("--seed", type=int, default=1)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -27,14 +30,15 @@ def main() -> int:
             os.mkdir(os.environ[name])
         root = Path(folder, "project")
         root.mkdir()
-        outcome = Owners(root, chosen.inputs, chosen.senders, chosen.seed, chosen.seconds).run()
+        began = time.monotonic()
+        outcome = Owners(root, chosen.inputs, chosen.senders, chosen.seed, chosen.stall).run()
     said = ", ".join(f"{count} {status}" for status, count in sorted(outcome.statuses.items()))
     sys.stdout.write(
         f"{len(outcome.codes)} inputs: {said}; {outcome.kills} kills, {outcome.stops} stops; "
-        f"{len(outcome.problems)} problems, {outcome.unsent} inputs not sent in time\n"
+        f"{len(outcome.problems)} problems; {time.monotonic() - began:.0f} s\n"
     )
     sys.stdout.writelines(f"  {problem}\n" for problem in outcome.problems)
-    return 1 if outcome.problems or outcome.unsent else 0
+    return 1 if outcome.problems else 0
 
 
 if __name__ == "__main__":

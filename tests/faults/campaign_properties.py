@@ -37,7 +37,7 @@ def main() -> int:
 
 
 def _holds(seed: int, examples: int, more: list[str]) -> bool:
-    words = ("-m", "hypothesis", "-n", "2", "--dist", "worksteal", f"--hypothesis-seed={seed}", *more)
+    words = ("-m", "hypothesis", "-p", "no:xdist", "-n", "2", f"--hypothesis-seed={seed}", *more)
     environment = {**os.environ, "QUINTET_TEST_EXAMPLES": str(examples)}
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *words], cwd=ROOT, env=environment, capture_output=True, text=True

@@ -23,7 +23,8 @@ from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.repository import GitRepository
 from quintet.adapters.processes.background_shells import BackgroundShells
 from quintet.adapters.processes.processes import LocalProcesses
-from quintet.adapters.settings.gate_terms import FileRuleBook, make_terms
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.settings.rule_book import FileRuleBook
 from quintet.adapters.shell_grammar.parse import BashGrammar
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.tasks.drafts import PlanFolder

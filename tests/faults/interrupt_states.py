@@ -1,7 +1,7 @@
 """States in which somebody may want to interrupt Quintet, each with how it is brought about and how it is seen.
 
 A state is a script for the model, settings, files, and the input that leads there. It is reached when the model was
-asked so many times, or a file is there.
+asked so many times, a file is there, or a process runs.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ BOTH = ("headless", "plain", "tui")
 FILES = 20_000  # of a large tree
 LINES = 100_000  # of a large file
 READY = "touch ready; "
+SILENT = "598.25"  # seconds that a silent program sleeps, and by which it is known
+ASKING = ("--mode", "build", "--permission-profile", "normal")
 
 
 class StateServer(ModelServer):
@@ -52,6 +54,8 @@ class State:
     replies: tuple[Reply, ...] = (HANG,)
     asked: int = 1  # reached when so many requests have come,
     file: str = ""  # or when this file is there
+    process: str = ""  # or when a process runs whose command line has this in it
+    before: tuple[str, ...] = ()  # lines for runs that come first, in the same session
     line: str = "do it"
     settings: str = ""  # after the model's
     limits: str = ""  # inside [limits]
@@ -83,6 +87,19 @@ def _large_tree(root: Path) -> None:
         if number % 500 == 0:
             folder.mkdir()
         (folder / f"f{number}.txt").write_text(f"{number} {'ab' * 400}\n")
+
+
+def _silent(path: str) -> Callable[[Path], None]:
+    """A program that says nothing and does not end; `../bin` is on PATH."""
+
+    def make(root: Path) -> None:
+        program = root / path
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"#!/bin/sh\nexec sleep {SILENT}\n")
+        program.chmod(0o755)
+        (root / "a.py").write_text("def central():\n    return 1\n")
+
+    return make
 
 
 def _mcp(root: Path) -> None:
@@ -170,4 +187,40 @@ STATES = (
     State("page that does not come", (call("web_get_contents", urls=["http://127.0.0.1:9/"]), HANG), asked=2),
     State("delivery check", (_bash("touch y"), Reply(text="I will do it next."), HANG), asked=3),
     State("planning", line="/plan do it", words=("--mode", "plan")),
+    State(
+        "summary of a long conversation",
+        (call("Read", file_path="a.py"), call("Read", file_path="a.py", limit=1), HANG),
+        asked=3,
+        settings="[compression]\nmax_messages = 4\nkeep_messages = 2\n",
+    ),
+    State("open question", (_bash("rm -r x"), HANG), words=ASKING, surfaces=("plain", "tui"), after=1.5),
+    State(
+        "start of a language server",
+        (call("lsp_tool", command="hover_symbol", path="a.py", symbol="central"), HANG),
+        prepare=_silent(".venv/bin/ty"),
+        process=f"sleep {SILENT}",
+    ),
+    State(
+        "AI CLI that plans",
+        line="/plan do it",
+        words=("--mode", "plan", "--autonomous", "--permission-profile", "normal"),
+        settings='[cycle]\nplanner = "codex"\n',
+        prepare=_silent("../bin/codex"),
+        process=f"sleep {SILENT}",
+    ),
+    State(
+        "rewind of many files",
+        before=("! for i in $(seq 3000); do echo $i > f$i.txt; done", "! rm f*.txt"),
+        line="/rewind 2 files",
+        file="f500.txt",
+        after=0.0,
+        surfaces=("headless",),
+    ),
+    State(
+        "exit beside a shell that ignores interrupts",
+        (_bash("trap '' INT TERM HUP; " + READY + "while :; do sleep 1; done", run_in_background=True), HANG),
+        file="ready",
+        after=1.0,
+        surfaces=("headless",),
+    ),
 )

@@ -1,8 +1,9 @@
 """The protocol of lease and inbox as a model, and every schedule of it.
 
 Processes step one at a time: each read and each transaction is a step, so all interleavings are all orders of steps. A
-process that is suspended is one that the schedule leaves alone. It may be killed before any step. Where processes
-cannot see each other, a clock or a suspend may make a live owner look gone; where they can, nothing does.
+process that is suspended is one that the schedule leaves alone. It may be killed before any step, and sent again with
+the same id or not. Where processes cannot see each other, a step of a clock or a suspend may make a live owner look
+gone, at any look: a lapse; where they can, nothing does.
 
 `take`, `renew`, `holds` and `release` are the store's own rules (`test_owner_model.py` compares them with the SQL).
 """
@@ -16,6 +17,7 @@ from typing import NamedTuple
 NOBODY = -1
 WAITING, STARTED, DONE, INTERRUPTED = "waiting", "started", "done", "interrupted"
 OVER = (DONE, INTERRUPTED)
+PART_BITS = 20  # of a number that stands for a part of a state
 
 
 class LeaseRow(NamedTuple):
@@ -75,33 +77,84 @@ class World(NamedTuple):
     processes: tuple[Process, ...]
     kills: int  # that may still happen
     lapses: int  # how often a live owner may still look gone
-    robbed: int = 0  # how often it did, and the owner has not noticed yet
+    repeated: bool  # whether a client that was killed may be started again, with the same id
+    robbed: int = 0  # how often a lapse happened, and the owner has not noticed yet
 
 
-def begin(clients: tuple[tuple[int, ...], ...], kills: int, lapses: int) -> World:
+def begin(clients: tuple[tuple[int, ...], ...], kills: int, lapses: int, *, repeated: bool = False) -> World:
     count = 1 + max(one for inputs in clients for one in inputs)
     processes = tuple(Process("look", inputs) for inputs in clients)
-    return World(LeaseRow(), (), frozenset(), ((),) * count, (0,) * count, processes, kills, lapses)
+    return World(LeaseRow(), (), frozenset(), ((),) * count, (0,) * count, processes, kills, lapses, repeated)
+
+
+# What each process sends, one input a run; the last one comes when the others are gone, and finds what they left.
+FOUR_INPUTS = ((0,), (1,), (2, 3), ())
+SENT_AGAIN = ((0, 0), (1,), ())
+
+
+def weaker_worlds() -> dict[str, list[World]]:
+    """Of each flag of a protocol, where its lack shows, in the order of their size."""
+    own = {"own_release": ((0,), (1,), (2,), ())}
+    faults = ((0, 0), (1, 0), (0, 1), (1, 1))
+    return {flag: [begin(own.get(flag, SENT_AGAIN), *one) for one in faults] for flag in Protocol.__dataclass_fields__}
 
 
 class Defect(Exception):
     """A schedule that breaks what is promised."""
 
 
+class Seen:
+    """The states that were met, each as one number: their parts are counted as they come, so two are never confused."""
+
+    def __init__(self) -> None:
+        self._parts: dict[object, int] = {}
+        self._met: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._met)
+
+    def add(self, world: World) -> bool:
+        """Whether it is new."""
+        state, parts = 0, self._parts
+        for part in (*world[:5], *world.processes, world[6:]):
+            state = state << PART_BITS | parts.setdefault(part, len(parts))
+        assert len(parts) < 1 << PART_BITS
+        before = len(self._met)
+        self._met.add(state)
+        return len(self._met) > before
+
+
 def explore(protocol: Protocol, world: World) -> int:
     """Walk through every schedule; returns how many states there are. Raises Defect at the first that is wrong."""
-    seen, open_worlds = {world}, [world]
+    seen, open_worlds = Seen(), [world]
+    seen.add(world)
     while open_worlds:
         world = open_worlds.pop()
         following = list(_following(protocol, world))
         if not following:
             _check_end(world)
         for after in following:
-            if after not in seen:
-                _check(after)
-                seen.add(after)
-                open_worlds.append(after)
+            same = _renumbered(after)
+            if seen.add(same):
+                _check(same)
+                open_worlds.append(same)
     return len(seen)
+
+
+def _renumbered(world: World) -> World:
+    """The same state with the lowest numbers of leases: a new one is above all, and else they are only compared."""
+    row, processes = world.row, world.processes
+    numbers = {row.number, *(one.number for one in processes), *(one.seen.number for one in processes)} - {0}
+    if not numbers or max(numbers) == len(numbers):
+        return world
+    rank = {0: 0} | {number: place for place, number in enumerate(sorted(numbers), 1)}
+    return world._replace(
+        row=row._replace(number=rank[row.number]),
+        processes=tuple(
+            one._replace(number=rank[one.number], seen=one.seen._replace(number=rank[one.seen.number]))
+            for one in processes
+        ),
+    )
 
 
 def _check(world: World) -> None:
@@ -136,7 +189,10 @@ def _following(protocol: Protocol, world: World) -> Iterator[World]:
         if me == len(world.processes) - 1 and any(other.at not in ("left", "killed") for other in world.processes[:-1]):
             continue  # the last one comes when the others have gone, and finds what they left
         if world.kills and me < len(world.processes) - 1:
-            yield _with(world, me, process._replace(at="killed"))._replace(kills=world.kills - 1)
+            killed = world._replace(kills=world.kills - 1)
+            yield _with(killed, me, Process("killed", ()))
+            if world.repeated:
+                yield _with(killed, me, Process("look", process.inputs))
         yield from _steps(protocol, world, me, process)
 
 
@@ -147,7 +203,7 @@ def _with(world: World, me: int, process: Process) -> World:
 def _looks(world: World, me: int) -> Iterator[tuple[bool, World]]:
     """Whether the owner lives, as it may look from a process."""
     owner = world.row.owner
-    lives = owner != NOBODY and world.processes[owner].at not in ("left", "killed")
+    lives = owner != NOBODY and world.processes[owner].number == world.row.number
     yield lives, world
     if lives and owner != me and world.lapses:
         yield False, world._replace(lapses=world.lapses - 1, robbed=world.robbed + 1)
@@ -184,15 +240,19 @@ def _steps(protocol: Protocol, world: World, me: int, process: Process) -> Itera
     match process.at:
         case "look":
             for lives, after in _looks(world, me):
-                yield _with(after, me, process._replace(at="send" if lives else "take", seen=row))
+                seen = LeaseRow() if lives else row
+                yield _with(after, me, process._replace(at="send" if lives else "take", seen=seen))
         case "take":
             got = take(row if protocol.compared else process.seen, process.seen, me)
             if got:
                 if not protocol.compared:
                     got = LeaseRow(me, row.number + 1)
-                yield _with(world._replace(row=got), me, process._replace(at="settle", number=got.number))
+                yield _with(
+                    world._replace(row=got), me, process._replace(at="settle", number=got.number, seen=LeaseRow())
+                )
             else:
-                yield _with(world, me, process._replace(at="watch" if mine in world.accepted else "send"))
+                at = "watch" if mine in world.accepted else "send"
+                yield _with(world, me, process._replace(at=at, seen=LeaseRow()))
         case "settle":
             if not _wrote(protocol, world, me, process):
                 yield _left(world, me, process, "lost")

@@ -1,5 +1,6 @@
 """A file is the old one or the new one, whatever ends the process that edits it."""
 
+import asyncio
 import os
 import random
 import signal
@@ -13,7 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from quintet.adapters.files.paths import locate
 from quintet.adapters.files.project_files import ProjectFiles
+from quintet.app.open import open_session
 
 KILLS = 80
 SIZE = 300_000
@@ -43,13 +46,25 @@ for line in sys.stdin:
 HALFWAY = """
 import os, sys, time
 from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.files.write_record import WriteRecord
 
 def stop(handle):
     print("written", flush=True)
     time.sleep(60)
 
 os.fsync = stop
-ProjectFiles(sys.argv[1]).replace(sys.argv[2], b"new")
+record = WriteRecord(sys.argv[3]) if sys.argv[3:] else None
+ProjectFiles(sys.argv[1], record=record).replace(sys.argv[2], b"new")
+"""
+# Root without its rights over files is as anybody else.
+CLOSED = """
+import ctypes, sys
+from pathlib import Path
+from tests.tools.calling import Caller
+
+header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+assert ctypes.CDLL(None, use_errno=True).capset(header, nothing) == 0
+print(Caller(Path(sys.argv[1])).fails("Write", file_path=sys.argv[2], content="new"))
 """
 FULL = """
 import resource, sys
@@ -116,11 +131,34 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_session_that_writes_th
     assert left_in(repo) == []
 
 
+def test_what_a_killed_writer_left_is_removed_when_the_next_session_begins(repo: Path) -> None:
+    places = locate(str(repo))
+    seen = []
+
+    async def begin() -> None:
+        async with open_session(str(repo)):
+            seen.append(len(left_in(repo / "docs/deep")))
+
+    with running(HALFWAY, str(repo), "docs/deep/file.txt", places.writes):
+        asyncio.run(begin())
+    asyncio.run(begin())
+    assert seen == [1, 0], "while its writer lives, it is not ours to remove"
+    assert os.listdir(places.writes) == []
+
+
 @pytest.mark.parametrize("name", [".quintet-notes", ".quintet-1", ".quintet", ".quintet-1-x"])
 def test_a_persons_own_file_of_a_like_name_is_left_alone(repo: Path, name: str) -> None:
     (repo / name).write_text("mine")
     ProjectFiles(str(repo)).replace("other.txt", b"x")
     assert (repo / name).read_text() == "mine"
+
+
+def test_a_write_into_a_folder_that_is_read_only_names_the_folder(repo: Path) -> None:
+    (repo / "closed").mkdir(mode=0o555)
+    for path, told in (("closed/file.txt", "closed/file.txt"), ("closed/new/file.txt", "closed/new")):
+        argv = [sys.executable, "-c", CLOSED, str(repo), path]
+        done = subprocess.run(argv, capture_output=True, text=True, cwd=Path(__file__).parents[2], timeout=60)
+        assert done.stdout.strip() == f"{told}: the folder closed cannot be written to (Permission denied)", done
 
 
 def test_a_full_disk_leaves_the_old_file_and_nothing_beside_it(repo: Path) -> None:

@@ -10,34 +10,33 @@ from pathlib import Path
 
 import owner_model
 import pytest
-from owner_model import NOBODY, Defect, LeaseRow, Protocol, begin, explore
+from owner_model import FOUR_INPUTS, NOBODY, SENT_AGAIN, Defect, LeaseRow, Protocol, begin, explore, weaker_worlds
 
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.domain.base.errors import LeaseLost
 from quintet.domain.journal.store_rows import Batch, Lease, SessionRow
 
-# What each process sends, one input a run; the last one comes when the others are gone, and finds what they left.
-FOUR_INPUTS = ((0,), (1,), (2, 3), ())
-SENT_AGAIN = ((0, 0), (1,), ())
-WEAKER = dict.fromkeys(Protocol.__dataclass_fields__, SENT_AGAIN) | {"own_release": ((0,), (1,), (2,), ())}
+
+@pytest.mark.parametrize("kills", [0, 1])
+def test_three_processes_with_four_inputs_keep_each_once_in_every_schedule(kills: int) -> None:
+    """`scripts/faults owner-model` has lapses as well, and clients that come again."""
+    assert explore(Protocol(), begin(FOUR_INPUTS, kills, 0)) > 5_000
 
 
-@pytest.mark.parametrize(("kills", "lapses"), [(0, 0), (1, 0), (0, 1)])
-def test_three_processes_with_four_inputs_keep_each_once_in_every_schedule(kills: int, lapses: int) -> None:
-    assert explore(Protocol(), begin(FOUR_INPUTS, kills, lapses)) > 20_000
-
-
+@pytest.mark.parametrize("clients", [((0,), (1, 2), ()), SENT_AGAIN])
 @pytest.mark.parametrize(("kills", "lapses"), [(2, 0), (1, 1), (0, 2)])
-def test_an_input_that_is_sent_again_is_one_in_every_schedule(kills: int, lapses: int) -> None:
-    assert explore(Protocol(), begin(SENT_AGAIN, kills, lapses)) > 2_000
+def test_kills_and_lapses_together_keep_each_input_once(
+    clients: tuple[tuple[int, ...], ...], kills: int, lapses: int
+) -> None:
+    assert explore(Protocol(), begin(clients, kills, lapses, repeated=True)) > 1_000
 
 
-@pytest.mark.parametrize("flag", list(WEAKER))
+@pytest.mark.parametrize("flag", list(Protocol.__dataclass_fields__))
 def test_a_weaker_protocol_is_found(flag: str) -> None:
     weaker = Protocol(**{flag: False})
     with pytest.raises(Defect):
-        for kills, lapses in ((0, 0), (1, 0), (0, 1), (1, 1)):
-            explore(weaker, begin(WEAKER[flag], kills, lapses))
+        for world in weaker_worlds()[flag]:
+            explore(weaker, world)
 
 
 def test_the_store_takes_renews_and_releases_leases_as_the_model_does(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import SQL_FOLDER, connect, connect_to_read, migrations
 from quintet.adapters.sqlite.rows import Rows
 from quintet.adapters.sqlite.store import SqliteStore
-from quintet.domain.base.errors import LeaseLost, StoreError
+from quintet.domain.base.errors import StoreError
 from quintet.domain.journal.store_rows import Batch, Lease, SessionRow
 
 NOW = "2026-01-01T00:00:00.000Z"
@@ -36,72 +36,7 @@ def batch(held: Lease, consumed: str = "") -> Batch:
     return Batch(held, [OPENED], NOW, b"{}", consumed=consumed)
 
 
-# ── the fence
-
-
-def test_who_lost_a_session_writes_nothing_more_even_after_the_thief_has_left(tmp_path: Path) -> None:
-    async def run() -> None:
-        store = SqliteStore(str(tmp_path / "state.db"))
-        first, second = lease("first", 1), lease("second", 2)
-        await store.create(NEW, batch(first))
-        row = store.session("q5-1")
-        assert row
-        assert await store.take_lease(second, row)
-        assert store.holds(second)
-        assert not store.holds(first)
-        await store.release(second)
-        assert not await store.renew_lease(first)
-        with pytest.raises(LeaseLost):
-            await store.append("q5-1", batch(first))
-        await store.release(first)
-        assert store.count("q5-1") == 1
-        await store.close()
-
-    asyncio.run(run())
-
-
-def test_an_owner_of_the_same_name_with_an_older_number_is_refused(tmp_path: Path) -> None:
-    async def run() -> None:
-        store = SqliteStore(str(tmp_path / "state.db"))
-        await store.create(NEW, batch(lease("me", 1)))
-        row = store.session("q5-1")
-        assert row
-        assert await store.take_lease(lease("me", 2), row)
-        with pytest.raises(LeaseLost):
-            await store.append("q5-1", batch(lease("me", 1)))
-        await store.append("q5-1", batch(lease("me", 2)))
-        await store.close()
-
-    asyncio.run(run())
-
-
-def test_of_two_who_saw_the_same_owner_go_one_gets_the_session(tmp_path: Path) -> None:
-    async def run() -> None:
-        one, two = SqliteStore(str(tmp_path / "state.db")), SqliteStore(str(tmp_path / "state.db"))
-        await one.create(NEW, batch(lease("gone", 1)))
-        seen, too = one.session("q5-1"), two.session("q5-1")
-        assert seen
-        assert too
-        assert await one.take_lease(lease("one", 2), seen)
-        assert not await two.take_lease(lease("two", 2), too)
-        await one.append("q5-1", batch(lease("one", 2)))
-        await one.close()
-        await two.close()
-
-    asyncio.run(run())
-
-
-def test_a_heartbeat_after_the_look_keeps_the_session(tmp_path: Path) -> None:
-    async def run() -> None:
-        store = SqliteStore(str(tmp_path / "state.db"))
-        await store.create(NEW, batch(lease("slow", 1, 10.0)))
-        seen = store.session("q5-1")
-        assert seen
-        assert await store.renew_lease(lease("slow", 1, 25.0))
-        assert not await store.take_lease(lease("thief", 2), seen)
-        await store.close()
-
-    asyncio.run(run())
+# ── the fence (what a store promises of it: tests/store_contract.py)
 
 
 def _older(path: Path, version: int) -> apsw.Connection:

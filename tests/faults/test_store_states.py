@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import subprocess
 from pathlib import Path
 
 import apsw
 import pytest
-from tests.surfaces.program import PROGRAM, SECONDS, Program, env
+from tests.adapters.model_server import Reply
+from tests.surfaces.program import PROGRAM, SECONDS, Model, Program, env
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import SQL_FOLDER, connect, migrations
@@ -80,6 +82,27 @@ def test_a_first_run_without_room_leaves_no_store(quintet: Program) -> None:
     quintet.run("-p", "! true").clean(0)
 
 
+@pytest.mark.parametrize("output", ["json", "stream-json"])
+def test_a_store_that_fails_in_a_run_is_one_result_with_its_session(
+    quintet: Program, model: Model, output: str
+) -> None:
+    """From the model's answer on nothing more can be written."""
+    server = model(Reply(text="hello", held=True))
+    child = quintet.start("-p", "do it", "--output-format", output)
+    server.asked()
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (0, 0))
+    server.goes_on()
+    out, err = child.communicate(timeout=SECONDS)
+    assert "Traceback" not in err
+    results = [line for line in map(json.loads, out.splitlines()) if line["type"] == "result"]
+    assert [(one["status"], one["error"]["code"], one["exit_code"]) for one in results] == [
+        ("failed", "STORE_UNWRITABLE", 1)
+    ]
+    assert child.returncode == 1
+    assert results[0]["session"] == quintet.sessions()[0]["session"]
+    assert results[0]["error"]["hint"]
+
+
 def test_a_store_is_copied_before_its_schema_changes(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     old = apsw.Connection(str(path))
@@ -100,7 +123,7 @@ def test_a_store_is_copied_before_its_schema_changes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ("version = 99", "was written by a newer Quintet (version 99 of events"),
+        ("version = 99", "was written by a newer Quintet (event version 99"),
         ("data = replace(data, 'session_opened', 'of_another_time')", "was written by a newer Quintet (Invalid value"),
         ("data = substr(data, 2)", "cannot be read"),
     ],
@@ -117,3 +140,16 @@ def test_an_event_of_a_newer_quintet_is_no_damage_and_the_doctor_finds_both(
     refused = quintet.run("-p", "hello", "--resume", session).clean(1)
     assert said in refused.err
     assert (path.parent / "damaged").exists() is (said == "cannot be read")
+
+
+def test_a_project_whose_path_is_not_utf_8_is_refused_in_one_line_with_what_to_do(quintet: Program) -> None:
+    folder = Path(os.fsdecode(os.fsencode(quintet.root) + b"/pro\xffject"))
+    folder.mkdir()
+    (folder / ".git").mkdir()
+    (folder / ".git/HEAD").write_text("ref: refs/heads/main\n")
+    inside = Program(folder)
+    for words in (("-p", "! true"), ("status",), ("sessions", "list")):
+        done = inside.run(*words).clean(2)
+        assert "pro\\xffject: the name of the project's folder is not UTF-8\nRename it" in done.err, words
+    told = inside.run("-p", "! true", "--output-format", "json").clean(2).json()
+    assert (told["error"]["code"], told["exit_code"]) == ("USAGE", 2)

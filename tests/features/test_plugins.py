@@ -1,5 +1,6 @@
 """A feature of somebody else's, installed beside Quintet in an environment: everything that it adds is used."""
 
+import asyncio
 import json
 import os
 import re
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
+from mcp import Client, StdioServerParameters, types
 
 from tests.places import ROOT
 
@@ -18,7 +20,8 @@ BROKEN = {
     "raises": ("raise RuntimeError('it is Monday')", "it cannot be loaded: RuntimeError: it is Monday"),
     "nothing": ("FEATURE = 1", "its entry point is not a quintet.Feature but int"),
     "taken": (
-        "from quintet import Feature\nFEATURE = Feature('taken', 'x', __name__, commands={'library': 'x:y'})",
+        "from quintet import CliCommand, Feature\n"
+        "FEATURE = Feature('taken', 'x', __name__, commands=(CliCommand('library', 'x:y'),))",
         "there is already a command library, from library",
     ),
     "clash": (
@@ -110,6 +113,19 @@ def test_its_tool_goes_through_the_gate(environment: Environment, places: Path) 
     )
     assert hidden.returncode != 0 and "secret\n" not in hidden.stdout
     assert "may contain secrets" in hidden.stdout + hidden.stderr
+
+
+def test_its_tool_is_offered_to_other_agents_too(environment: Environment, places: Path) -> None:
+    words = ["-P", "-m", "quintet", "mcp-server", "--toolsets", "data"]
+    server = StdioServerParameters(command=str(environment.python), args=words, env=dict(os.environ), cwd=places)
+
+    async def used() -> None:
+        async with asyncio.timeout(120), Client(server) as client:
+            assert "weather_of" in {tool.name for tool in (await client.list_tools()).tools}
+            (said,) = (await client.call_tool("weather_of", {"place": "Oslo"})).content
+            assert isinstance(said, types.TextContent) and said.text == "rain"
+
+    asyncio.run(used())
 
 
 def test_its_command_and_its_setting(environment: Environment, places: Path) -> None:

@@ -1,10 +1,15 @@
-"""Addresses that misbehave, for a thread of a test's own: /hang, /flood, /stream, /packed, /401, /page, /away."""
+"""Addresses that misbehave, for a thread of a test's own: /hang, /flood, /stream, /packed, /401, /page, /away.
+
+/more wants a login that allows more, and /named only speaks of a status."""
 
 import contextlib
 import gzip
+import json
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.loopback import in_thread
 
 CHUNK = b" " * 1_000_000
 
@@ -13,7 +18,7 @@ class Evil(BaseHTTPRequestHandler):
     over = threading.Event()
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["content-length"]))
+        self.asked = self.rfile.read(int(self.headers["content-length"]))
         with contextlib.suppress(OSError):
             getattr(self, f"_{self.path.strip('/')}")()
 
@@ -43,6 +48,14 @@ class Evil(BaseHTTPRequestHandler):
     def _401(self) -> None:
         self._begin(401, "text/plain")
 
+    def _more(self) -> None:
+        self._begin(403, "text/plain", www_authenticate='Bearer error="insufficient_scope", scope="write"')
+
+    def _named(self) -> None:
+        error = {"code": -32000, "message": "the service behind it said HTTP 401"}
+        self._begin(200, "application/json")
+        self.wfile.write(json.dumps({"jsonrpc": "2.0", "id": json.loads(self.asked)["id"], "error": error}).encode())
+
     def _page(self) -> None:
         self._begin(200, "text/html")
         self.wfile.write(b"<h1>Welcome</h1>")
@@ -56,14 +69,5 @@ class Evil(BaseHTTPRequestHandler):
 @contextlib.contextmanager
 def evil_http() -> Iterator[int]:
     Evil.over = threading.Event()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Evil)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        Evil.over.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with in_thread(Evil, ends=Evil.over.set) as server:
+        yield server.server_port

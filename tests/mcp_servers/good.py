@@ -49,6 +49,27 @@ async def slow(context: Context, seconds: float = 0.3, steps: int = 3) -> str:
     return "done"
 
 
+def grown(more: str) -> str:
+    """A tool that has changed."""
+    return more
+
+
+@server.tool(name="young")
+def young(less: str) -> str:
+    """A tool before it changes."""
+    return less
+
+
+@server.tool()
+async def grow(context: Context) -> str:
+    """Changes another tool, and tells the client that its list is old."""
+    server.remove_tool("young")
+    server.add_tool(grown, name="young")
+    await context.session.send_tool_list_changed()
+    await context.notify_tools_changed()
+    return "grown"
+
+
 @server.tool()
 def long(characters: int) -> str:
     """A long text."""

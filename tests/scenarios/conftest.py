@@ -13,6 +13,7 @@ import pytest
 from quintet.domain.journal import protocol as p
 from tests.fake_clis.on_path import put_on_path
 from tests.scenarios.journals import facts
+from tests.scenarios.other_surfaces import OTHERS
 from tests.scenarios.steps import Scenario, Step
 from tests.scenarios.surfaces import SURFACES
 from tests.surfaces.program import Done, ModelThread
@@ -56,6 +57,8 @@ def everywhere(tmp_path: Path, first_repo: Path, private: None) -> Everywhere:
         if {"plain", "headless"} <= told.keys():
             ours, theirs = _until(until, told["plain"].unasked), _until(until, told["headless"].unasked)
             _same(ours, theirs, "plain and headless differ")
+        for name in OTHERS.keys() & told.keys():
+            _same(told["plain"].facts, told[name].facts, f"plain and {name} differ")
         return told
 
     return drive
@@ -72,7 +75,7 @@ def _driven(name: str, scenario: Scenario, place: Path, first_repo: Path, clis: 
     variables = {"XDG_CONFIG_HOME": str(place / "config")}
     if scenario.clis:
         variables["PATH"] = clis
-    surface = SURFACES[name](scenario, root, variables, model)
+    surface = {**SURFACES, **OTHERS}[name](scenario, root, variables, model)
     try:
         surface.run()
         events = surface.journal.events()

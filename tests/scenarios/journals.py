@@ -94,6 +94,15 @@ class Journal:
         assert asked
         return asked
 
+    def is_closed(self, question: str, seconds: float) -> bool:
+        """Whether a question is answered, or will be in so many seconds."""
+        until = time.monotonic() + seconds
+        while self.events() and question in self._state.questions:
+            if time.monotonic() > until:
+                return False
+            time.sleep(0.03)
+        return True
+
 
 def _inputs(events: list[p.Event]) -> list[p.CommandRan | p.InputReceived]:
     return [event for event in events if isinstance(event, p.CommandRan | p.InputReceived)]

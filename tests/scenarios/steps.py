@@ -35,10 +35,11 @@ class Turn:
 
 @dataclass(frozen=True)
 class Answer:
-    """Answer the question that waits, by the key of a choice."""
+    """Answer the question that waits, by the key of a choice, with words where it takes some."""
 
     key: str
     alone: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
 
+from quintet.domain.journal import protocol as p
 from tests.scenarios.journals import Journal
 from tests.scenarios.steps import Answer, Interrupt, Kill, ModelGoesOn, Say, Scenario, Step, Turn, Until
 from tests.surfaces.program import PROGRAM, SECONDS, Done, ModelThread, Program
 from tests.surfaces.tmux import QUINTET, Tmux
 
 KEYS = {"mode": "F3", "control": "F4", "permission-profile": "F5", "model-mode": "F6"}
+TIMES = 10  # that a key is pressed
 GUARD = 0.6  # a key that is pressed while a question appears does not count as its answer
 
 
@@ -63,6 +65,8 @@ class SurfaceUnderTest(ABC):
                 self.interrupt()
                 self.journal.rests(before)
             case Kill():
+                if self.model:  # a request is on record before it is sent
+                    self.model.asked(sum(isinstance(event, p.ModelRequested) for event in self.journal.events()))
                 self.kill()
         self._before = before  # events, when the step began
 
@@ -111,7 +115,7 @@ class PlainSurface(SurfaceUnderTest):
         before = len(self.journal.events())
         self.journal.asked(step.key)
         self.shown += self._terminal.sees(f"[{step.key}]")
-        self._terminal.types(step.key)
+        self._terminal.types(f"{step.key} {step.words}".rstrip())
         self.journal.rests(before)
 
     def interrupt(self) -> None:
@@ -155,13 +159,30 @@ class ScreenSurface(SurfaceUnderTest):
 
     def answer(self, step: Answer) -> None:
         before = len(self.journal.events())
-        self.journal.asked(step.key)
+        question = self.journal.asked(step.key).question
         shown = self._tmux.sees("a", f"[{step.key}]")
         if "Tab or F8 to answer" in shown:
             self._tmux.type("a", "F8")
         time.sleep(GUARD)
         self._tmux.type("a", step.key)
+        # A busy machine may show a question later than it is guarded for.
+        for _ in range(TIMES):
+            if self._takes_words() if step.words else self.journal.is_closed(question, 5 * GUARD):
+                break
+            self._tmux.type("a", step.key)
+        else:
+            raise AssertionError(f"[{step.key}] is not taken:\n{self._tmux.screen('a')}")
+        if step.words:
+            self._tmux.type("a", step.words)
+            self._tmux.sees("a", step.words)
+            self._tmux.type("a", "Enter")
         self.journal.rests(before)
+
+    def _takes_words(self) -> bool:
+        end = time.monotonic() + 5 * GUARD
+        while not (shown := "Enter sends it" in self._tmux.screen("a")) and time.monotonic() < end:
+            time.sleep(0.05)
+        return shown
 
     def interrupt(self) -> None:
         self._tmux.sees("a", "running")  # the screen may be behind the journal
@@ -195,6 +216,7 @@ class HeadlessSurface(SurfaceUnderTest):
         self._program = Program(self.root)
         self._flags: list[str] = []
         self._running: subprocess.Popen[str] | None = None
+        self._queued: list[subprocess.Popen[str]] = []  # runs that wait behind it
 
     def _words(self, text: str) -> list[str]:
         session = self.journal.session
@@ -207,19 +229,24 @@ class HeadlessSurface(SurfaceUnderTest):
         if step.alone is not None:
             self.left_out += [step.alone, step.text]
         if not step.waits and not self._running:
-            around: dict[str, Any] = {**os.environ, **self.variables}
-            self._running = subprocess.Popen(
-                [*PROGRAM, *self._words(text)],
-                cwd=self.root,
-                env=around,
-                text=True,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
+            self._running = self._started(text)
+        elif not step.waits and not text.startswith("/"):
+            self._queued.append(self._started(text))
         elif text:
             self.ended.append(self._program.run(*self._words(text), **self.variables))
             assert "Traceback" not in self.ended[-1].err, self.ended[-1].err
+
+    def _started(self, text: str) -> subprocess.Popen[str]:
+        around: dict[str, Any] = {**os.environ, **self.variables}
+        return subprocess.Popen(
+            [*PROGRAM, *self._words(text)],
+            cwd=self.root,
+            env=around,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
 
     def turn(self, step: Turn) -> None:
         if not self.journal.session:
@@ -253,15 +280,16 @@ class HeadlessSurface(SurfaceUnderTest):
     def leave(self) -> None:
         if self._flags:
             self._turn_now()
-        if self._running:
-            out, err = self._running.communicate(timeout=SECONDS)
-            self.ended.append(Done(self._running.returncode, out, err))
+        for run in filter(None, (self._running, *self._queued)):
+            out, err = run.communicate(timeout=SECONDS)
+            self.ended.append(Done(run.returncode, out, err))
         self.shown = "\n".join(done.out + done.err for done in self.ended)
 
     def close(self) -> None:
-        if self._running and self._running.poll() is None:
-            self._running.kill()
-            self._running.communicate()
+        for run in filter(None, (self._running, *self._queued)):
+            if run.poll() is None:
+                run.kill()
+                run.communicate()
 
 
 SURFACES: dict[str, type[SurfaceUnderTest]] = {

@@ -1,6 +1,8 @@
 """Runs of the program, each a process of its own, forked from one that has already imported its modules.
 
 A run costs its own work and not a start of Python; what Python itself reads at its start has to be as it was here.
+`Forks.put_program` makes a `quintet` for lines of a shell: a small script that hands its words, folder, environment and
+handles over and waits for the end. At a terminal, or with a handle closed, it is the program itself.
 """
 
 from __future__ import annotations
@@ -21,8 +23,10 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -56,8 +60,47 @@ IMPORTED = (
     "quintet.adapters.sandbox.landlock",
     "quintet.adapters.shell_grammar.parse",
 )
-HEAVY = ("mcp", "quintet.features.mcp.connection")  # only where its extra is installed, and the feature there
+# Only where an extra is installed and the feature is there: what they are known by, and what is imported.
+HEAVY = {
+    ("mcp", "quintet.features.mcp"): ("mcp", "quintet.features.mcp.connection"),
+    ("acp", "quintet.features.acp"): ("acp", "quintet.features.acp.serving"),
+}
+HELD = 60  # seconds that what a run started may hold the run's handles after its end
 MOST_BYTES = 1_000_000  # of a request: its words and its environment
+PROGRAM = (sys.executable, "-m", "quintet")
+TEMPORARY = tempfile.gettempdir()  # the suite's, not a test's own
+# Imports next to nothing: most of what it takes is Python's own start.
+HANDS_OVER = """\
+#!{python} -IS
+import os, sys
+import _signal, _socket
+words = [os.fsencode(word) for word in sys.argv[1:]]
+read_at_start = {{name: value for name, value in os.environ.items() if name.startswith({names})}}
+try:
+    plain = not any(os.isatty(handle) or not os.fstat(handle) for handle in range(3))
+except OSError:
+    plain = False
+if not plain or read_at_start != {read_at_start}:
+    os.execv({program}[0], [*{program}, *words])
+told, tells = os.pipe()
+around = [name + b"=" + value for name, value in os.environb.items()]
+request = b"\\0".join([b"", os.getcwdb(), b"%d" % len(words), *words, *around])
+handles = b"".join(handle.to_bytes(4, sys.byteorder) for handle in (0, 1, 2, tells))
+door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_DGRAM)
+door.connect({door})
+door.sendmsg([request], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, handles)])
+for handle in (0, 1, 2, tells):
+    os.close(handle)
+news = open(told, "rb", buffering=0)
+pid = int(news.readline())
+for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP, _signal.SIGQUIT):
+    _signal.signal(number, lambda number, _: os.kill(pid, number))
+status = int(news.readline())
+if os.WIFSIGNALED(status):
+    _signal.signal(os.WTERMSIG(status), _signal.SIG_DFL)
+    os.kill(os.getpid(), os.WTERMSIG(status))
+os._exit(os.WEXITSTATUS(status))
+"""
 
 
 def at_start(variables: dict[str, str]) -> dict[str, str]:
@@ -71,15 +114,24 @@ class Forks:
     def __init__(self, env: dict[str, str]) -> None:
         self.read_at_start = at_start(env)
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs:
-            handle = theirs.fileno()
-            self._process = subprocess.Popen(
-                [sys.executable, __file__, str(handle)], pass_fds=(handle,), stdin=subprocess.DEVNULL, env=env
-            )
+        self._folder = tempfile.TemporaryDirectory(prefix="forks-", dir=TEMPORARY)
+        self._door = f"{self._folder.name}/door"
+        with theirs, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as door:
+            door.bind(self._door)
+            handles = (theirs.fileno(), door.fileno())
+            argv = [sys.executable, __file__, *map(str, handles)]
+            self._process = subprocess.Popen(argv, pass_fds=handles, stdin=subprocess.DEVNULL, env=env)
 
     def close(self) -> None:
         self._socket.close()
         self._process.wait()
+        self._folder.cleanup()
+
+    def put_program(self, path: Path) -> None:
+        """A program for lines of a shell, whose runs are forked."""
+        about = {"python": sys.executable, "program": PROGRAM, "names": READ_AT_START, "door": repr(self._door)}
+        path.write_text(HANDS_OVER.format(read_at_start=self.read_at_start, **about))
+        path.chmod(0o755)
 
     def at_terminal(
         self, arguments: tuple[str, ...], *, cwd: Path, env: dict[str, str], rows: int, columns: int
@@ -96,33 +148,71 @@ class Forks:
         os.close(tells)
         return AtTerminal(open(told, "rb", buffering=0), master)
 
+    def piped(self, arguments: tuple[str, ...], *, cwd: Path, env: dict[str, str], errors: int) -> Piped:
+        """A run that is spoken to by its stdin and stdout; `errors` is where its stderr goes."""
+        (reads, typed), (out, writes), (told, tells) = (os.pipe() for _ in range(3))
+        self._request(arguments, cwd, env, [reads, writes, errors, tells])
+        for theirs in (reads, writes, tells):
+            os.close(theirs)
+        return Piped(open(told, "rb", buffering=0), typed, out)
+
     def _request(self, arguments: tuple[str, ...], cwd: Path, env: dict[str, str], handles: list[int]) -> None:
         request = json.dumps({"argv": arguments, "cwd": str(cwd), "env": env}).encode()
         socket.send_fds(self._socket, [request], handles)
 
     def run(
-        self, arguments: tuple[str, ...], *, cwd: Path, env: dict[str, str], data: bytes, seconds: float
+        self,
+        arguments: tuple[str, ...],
+        *,
+        cwd: Path,
+        env: dict[str, str],
+        data: bytes,
+        seconds: float,
+        begun: Callable[[int], None] = lambda pid: None,
     ) -> subprocess.CompletedProcess[bytes]:
+        """Run it to its end; `begun` is told its process id, which another one may have as soon as it has ended."""
         (reads, typed), (out, writes), (err, complains), (told, tells) = (os.pipe() for _ in range(4))
         self._request(arguments, cwd, env, [reads, writes, complains, tells])
         for theirs in (reads, writes, complains, tells):
             os.close(theirs)
         said: dict[int, bytes] = {}
-        hands = [threading.Thread(target=_take, args=(said, handle)) for handle in (out, err)]
-        hands.append(threading.Thread(target=_give, args=(typed, data)))
+        hands = [threading.Thread(target=_take, args=(said, handle), daemon=True) for handle in (out, err)]
+        hands.append(threading.Thread(target=_give, args=(typed, data), daemon=True))
         for hand in hands:
             hand.start()
         with open(told, "rb", buffering=0) as news:
             pid = json.loads(news.readline())
+            begun(pid)
             over = _readable(news, seconds)
             if not over:
                 os.kill(pid, signal.SIGKILL)
             code = os.waitstatus_to_exitcode(json.loads(news.readline()))
         for hand in hands:
-            hand.join()
+            hand.join(HELD)
+        if any(hand.is_alive() for hand in hands):
+            raise RuntimeError(f"quintet {' '.join(arguments)} ended, and what it started still holds its handles")
         if not over:
             raise subprocess.TimeoutExpired(arguments, seconds, said[out], said[err])
         return subprocess.CompletedProcess(arguments, code, said[out], said[err])
+
+
+class Piped:
+    """A run that is no child of this process, and the ends of its pipes."""
+
+    def __init__(self, news: Any, typed: int, out: int) -> None:
+        self._news = news
+        self.pid = int(news.readline())
+        self.typed, self.out = typed, out
+        self._code: int | None = None
+
+    def wait(self, seconds: float) -> int:
+        """Its exit code; one that does not end in time is killed."""
+        if self._code is None:
+            if not _readable(self._news, seconds):
+                os.kill(self.pid, signal.SIGKILL)
+            self._code = os.waitstatus_to_exitcode(int(self._news.readline()))
+            self._news.close()
+        return self._code
 
 
 class AtTerminal(ptyprocess.PtyProcess):
@@ -178,14 +268,15 @@ def _readable(file: BinaryIO | Any, seconds: float) -> bool:
 # ── in the process that is forked
 
 
-def serve(requests: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+def serve(*doors: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     """Forks for each request, and tells of its end. Returns in the fork, with its request; or when no more can come."""
-    heavy = importlib.util.find_spec("mcp") and importlib.util.find_spec("quintet.features.mcp")
-    for name in (*IMPORTED, *(HEAVY if heavy else ())):
+    heavy = [names for needs, names in HEAVY.items() if all(map(importlib.util.find_spec, needs))]
+    for name in (*IMPORTED, *(name for names in heavy for name in names)):
         importlib.import_module(name)
     gc.freeze()
     with selectors.DefaultSelector() as selector:
-        selector.register(requests, selectors.EVENT_READ)
+        for door in doors:
+            selector.register(door, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
                 if key.data:
@@ -196,17 +287,27 @@ def serve(requests: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
                     os.close(key.fd)
                     os.close(tells)
                     continue
-                data, handles, _, _ = socket.recv_fds(requests, MOST_BYTES, 4)
+                assert isinstance(key.fileobj, socket.socket)
+                data, handles, _, _ = socket.recv_fds(key.fileobj, MOST_BYTES, 4)
                 if not data:
                     return None
                 *standard, tells = handles
                 pid = os.fork()
                 if not pid:
-                    return json.loads(data), standard
+                    return _request(data), standard
                 os.write(tells, b"%d\n" % pid)
                 for handle in standard:
                     os.close(handle)
                 selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, tells))
+
+
+def _request(data: bytes) -> dict[str, Any]:
+    if data[:1] == b"{":
+        found: dict[str, Any] = json.loads(data)
+        return found
+    _, cwd, count, *rest = map(os.fsdecode, data.split(b"\0"))
+    words, around = rest[: int(count)], rest[int(count) :]
+    return {"cwd": cwd, "argv": words, "env": dict(one.split("=", 1) for one in around)}
 
 
 def become(request: dict[str, Any], standard: list[int]) -> None:
@@ -214,6 +315,7 @@ def become(request: dict[str, Any], standard: list[int]) -> None:
     for number, handle in enumerate(standard):
         os.dup2(handle, number)
     os.closerange(3, 1024)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it, as nohup does
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
@@ -251,7 +353,7 @@ def run_to_its_end() -> None:
 
 
 if __name__ == "__main__":
-    came = serve(socket.socket(fileno=int(sys.argv[1])))
+    came = serve(*(socket.socket(fileno=int(handle)) for handle in sys.argv[1:]))
     if came:
         become(*came)
         if os.isatty(0):

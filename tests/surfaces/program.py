@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -18,11 +17,10 @@ from typing import Any
 import pexpect
 
 from tests.adapters.model_server import MODEL, ModelServer, Recorded, Reply, answer
-from tests.surfaces.forked import at_start, forks
+from tests.surfaces.forked import PROGRAM, at_start, forks
 
 SECONDS = 120.0  # a limit, not a measure: a busy machine takes its time
 WAIT = 120
-PROGRAM = (sys.executable, "-m", "quintet")
 BUILD = ("--mode", "build", "--autonomous", "--permission-profile", "normal")
 
 
@@ -77,7 +75,7 @@ class Program:
 
     # ── while it runs
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
         child = subprocess.Popen(
             [*PROGRAM, *arguments],
             cwd=self.root,
@@ -85,7 +83,7 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env=env({}),
+            env=env(variables),
         )
         self._children.append(child)
         return child
@@ -116,7 +114,7 @@ class Program:
                 terminal.ptyproc.wait()
         for child in self._children:
             child.kill()
-            child.communicate()
+            child.communicate(timeout=SECONDS)
 
     # ── what is on disk
 

@@ -212,7 +212,7 @@ def test_exit_130_an_interrupt_keeps_the_partial_reply(quintet: Program, model: 
 
     done = quintet.run("-p", "/resume", "--resume").clean(0)
     assert done.out.endswith("wer, whole.\n")
-    assert server.said[1][1:] == [("user", "hello"), ("assistant", "Half an ans"), ("user", "Go on.")]
+    assert server.said[1][1:] == [("user", "hello"), ("assistant", "Half an ans"), ("user", "Continue.")]
 
 
 def test_an_interrupt_ends_the_tool_that_runs(quintet: Program, model: Model) -> None:
@@ -249,6 +249,14 @@ def test_a_command_runs_without_a_model_and_says_what_it_did(quintet: Program) -
     result = quintet.run("-p", "/cost", "--output-format", "json").clean(0).json()
     assert (result["status"], result["type"]) == ("done", "result")
     assert result["answer"].startswith("0.0000")
+
+
+@pytest.mark.parametrize("line", ["/mode build", "/model builtin", "/permission-profile normal"])
+def test_what_stands_below_a_dial_runs_after_it(quintet: Program, line: str) -> None:
+    done = quintet.run("-p", stdin=f"{line}\nfind words").clean(0)
+    assert "tally/count.py" in done.out
+    refused = quintet.run("-p", stdin="/status\nfind words").clean(2)
+    assert "send what is below it on its own" in refused.err
 
 
 def test_a_persons_own_shell_line_goes_through_the_gate(quintet: Program) -> None:
@@ -400,7 +408,7 @@ def test_a1_refused_three_things_it_finds_another_way_and_delivers(quintet: Prog
         assert (result["status"], result["delivery_state"], result["exit_code"]) == ("done", "DONE", 0)
         lines = ["git push --force", "curl https://example.org/x", "touch /opt/made-by-quintet"]
         assert [(call["tool"], call["line"]) for call in result["skipped"]] == [("bash", line) for line in lines]
-        assert result["skipped"][0]["reason"] == "publishing always needs approval (git push: publishes by force)"
+        assert result["skipped"][0]["reason"] == "publishing always needs approval (git push: publishes with --force)"
         assert "publish" in result["skipped"][0]["effects"]
     if output != "stream-json":
         told = [line for line in done.err.splitlines() if line.startswith("Skipped: ")]
@@ -466,3 +474,11 @@ def test_a_result_without_skipped_calls_says_so(quintet: Program, model: Model) 
 
 def test_s3_12_5_a_fresh_install_answers_to_ping(quintet: Program) -> None:
     assert quintet.run("--print", "ping").clean(0).out == "pong\n"
+
+
+def test_offline_rules_that_were_chosen_do_not_say_that_there_is_no_model(quintet: Program, model: Model) -> None:
+    model(Reply(text="unused"))
+    said = quintet.run("-p", "write me a poem", "--model", "builtin").clean(3)
+    told = said.out + said.err
+    assert "The offline rules do not understand this request." in told and "you have m." in told
+    assert "No model is configured" not in told and "To connect a model" not in told

@@ -9,7 +9,7 @@ import pytest
 
 from tests.adapters.model_server import Reply
 from tests.looking import a_while, alive
-from tests.surfaces.program import EDIT, PROGRAM, Model, Program, call, stuck_after
+from tests.surfaces.program import EDIT, PROGRAM, Model, Program, Terminal, call, stuck_after
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning")
 
@@ -100,11 +100,17 @@ def test_in_chat_an_edit_is_made_only_after_a_yes(
     assert ("the user said no: not that one" in told[1]) == typed.startswith("n")
 
 
-def test_a_command_runs_while_a_question_stands(quintet: Program, model: Model) -> None:
+def at_question(quintet: Program, model: Model) -> Terminal:
+    """A terminal where an edit waits for its answer."""
     model(*EDIT)
     terminal = quintet.plain()
     terminal.types("rename it")
     terminal.sees("[n] no")
+    return terminal
+
+
+def test_a_command_runs_while_a_question_stands(quintet: Program, model: Model) -> None:
+    terminal = at_question(quintet, model)
     terminal.types("/model-mode deep")
     terminal.sees("smart → deep, by user, now (/model-mode)")
     terminal.types("y")
@@ -113,20 +119,14 @@ def test_a_command_runs_while_a_question_stands(quintet: Program, model: Model) 
 
 
 def test_who_ends_the_input_at_a_question_leaves_and_can_come_back_to_it(quintet: Program, model: Model) -> None:
-    model(*EDIT)
-    terminal = quintet.plain()
-    terminal.types("rename it")
-    terminal.sees("[n] no")
+    terminal = at_question(quintet, model)
     terminal.child.sendeof()
     assert terminal.leaves()[0] == 0
     assert "def words" in (quintet.root / COUNT).read_text()
 
 
 def test_a_question_is_closed_by_an_interrupt_and_nothing_is_done(quintet: Program, model: Model) -> None:
-    model(*EDIT)
-    terminal = quintet.plain()
-    terminal.types("rename it")
-    terminal.sees("[n] no")
+    terminal = at_question(quintet, model)
     terminal.interrupts()
     terminal.sees("interrupted", "› ")
     terminal.types("/status")
@@ -337,15 +337,15 @@ def test_piped_input_is_taken_line_by_line_to_its_end(quintet: Program) -> None:
     assert where == sorted(where)
 
 
-def test_the_first_lines_that_a_command_printed_are_shown_with_how_many_more_there_are(
+def test_both_ends_of_what_a_command_printed_are_shown_with_how_many_more_there_are(
     quintet: Program, model: Model
 ) -> None:
     calls = [call("bash", command=f"seq -f 'row %g' {last}") for last in (20, 6)]
     model(*calls, Reply(text="Seen."))
     done = quintet.run("--plain", "--permission-profile", "trusted", stdin="count\n").clean(0)
     printed = [line for line in done.out.split("\n") if line.startswith("    ")]
-    first = [f"    row {number}" for number in range(1, 7)]
-    assert printed == [*first[:5], "    … 15 more lines", *first]
+    rows = [f"    row {number}" for number in range(1, 21)]
+    assert printed == [*rows[:2], "    … 15 more lines", *rows[-3:], *rows[:6]]
 
 
 def test_piped_input_has_nobody_to_ask_so_nothing_is_changed(quintet: Program, model: Model) -> None:
@@ -430,10 +430,7 @@ def test_a_paste_is_one_turn(quintet: Program, model: Model, pasted: str) -> Non
 
 @pytest.mark.parametrize(("typed", "word"), [("yes", "def tokens"), ("No not that one", "def words")])
 def test_a_question_takes_words_too(quintet: Program, model: Model, typed: str, word: str) -> None:
-    model(*EDIT)
-    terminal = quintet.plain()
-    terminal.types("rename it")
-    terminal.sees("[n] no")
+    terminal = at_question(quintet, model)
     terminal.types(typed)
     terminal.sees("Renamed.", "› ")
     assert word in (quintet.root / COUNT).read_text()

@@ -49,10 +49,17 @@ def test_headless_tells_on_stderr_and_so_do_sessions_afterwards(planting: Progra
     taken_back(planting, shown)
 
 
+def test_headless_tells_once_of_a_line_of_your_own(planting: Program) -> None:
+    done = planting.run("-p", "! python3 gen.py", *BUILD).clean(0)
+    assert (done.out.count(WHY), done.err.count(WHY)) == (0, 1)
+    shown = planting.run("aside").clean(0).out
+    assert shown.startswith("moved out of the project before:\n") and ".mcp.json" in shown
+
+
 def test_headless_tells_in_the_stream(planting: Program) -> None:
     done = planting.run("-p", "generate", *BUILD, "--output-format", "stream-json").clean(0)
-    (notice,) = [line for line in done.lines() if line["type"] == "noticed"]
-    assert notice["code"] == "PUT_RIGHT" and notice["text"].startswith(WHY)
+    (notice,) = [line for line in done.lines() if line["type"] == "noticed" and line["code"] == "PUT_RIGHT"]
+    assert notice["text"].startswith(WHY)
     (result,) = [line for line in done.lines() if line["type"] == "tool_finished"]
     assert result["content"].endswith(notice["text"])  # the model is told the same
 
@@ -116,6 +123,8 @@ def test_what_an_interrupted_command_left_is_told(quintet: Program, model: Model
 def test_what_stands_there_is_not_touched_and_nothing_else_comes_back(planting: Program) -> None:
     planting.run("-p", "generate", *BUILD).clean(0)
     (planting.root / ".mcp.json").write_text("mine")
+    assert "moved out of the project before:\n" in (listed := planting.run("aside").clean(0).out)
+    assert "  .mcp.json\n" in listed and "quintet aside back PATH" in listed
     refused = planting.run("aside", "back", ".mcp.json")
     assert refused.code == 2 and "already exists" in refused.err
     assert (planting.root / ".mcp.json").read_text() == "mine"

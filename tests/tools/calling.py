@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import ChainMap
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.files.project_files import ProjectFiles
@@ -36,6 +36,10 @@ from quintet.engine.turn.toolbox import Prepared, ToolAccess, Toolbox
 BUILD = Axes(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.UNRESTRICTED)
 
 
+def _no_session(order: object) -> NoReturn:
+    raise AssertionError("tools by themselves open no session")
+
+
 class Caller:
     """A project's tools, and a person who says yes to whatever may be asked."""
 
@@ -61,7 +65,8 @@ class Caller:
         self.processes = LocalProcesses(self.containment)
         vault = Vault(places, settings)
         files = ProjectFiles(str(root), terms.protection, self.containment)
-        own = Services(places, LoadedSettings(settings), terms, files, self.processes, self.containment, vault)
+        around = (files, self.processes, self.containment, vault)
+        own = Services(places, LoadedSettings(settings), terms, *around, lambda: None, _no_session)
         bench = Workbench(
             str(root),
             files,

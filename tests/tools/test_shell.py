@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from quintet.domain.permission.gate import Verdict
-from quintet.domain.turn.tool_spec import CallStatus
+from quintet.domain.turn.tool_spec import CallStatus, ShellSeen
 from tests.looking import a_while, alive
 from tests.tools.calling import Caller
 
@@ -14,6 +14,7 @@ def test_output_and_exit_code_come_back(tools: Caller) -> None:
     result = tools("bash", command="echo out; echo err >&2; exit 3")
     assert result.content == "out\nerr\nexit 3"
     assert result.status is CallStatus.ERROR
+    assert result.shell == ShellSeen("", running=False, exit_code=3)
     assert tools.ok("bash", command="true") == "exit 0"
 
 

@@ -10,13 +10,13 @@ import pytest
 
 from quintet.adapters.agents.catalogue import Catalogue, all_agents, at_path, find_agent
 from quintet.adapters.agents.loose_ends import loose_ends
-from quintet.adapters.agents.package import FoundPackage
 from quintet.adapters.agents.package_files import MOST_BYTES
 from quintet.adapters.files.located_yaml import MOST_NODES, NotReadable, read_json, read_yaml
 from quintet.adapters.files.paths import Places, locate
-from quintet.domain.agents.agent import Agent, HandlerKind
+from quintet.domain.agents.agent import HandlerKind
 from quintet.domain.agents.workflow import NodeKind
 from quintet.domain.base.errors import NotFound, UsageError
+from tests.adapters.agents.agent_files import agent_of, write
 
 GOOD = """\
 agent:
@@ -42,19 +42,6 @@ agent:
       action: "#weather"
       description: Say what the weather will be
 """
-
-
-def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(dedent(text), "utf-8")
-    return path
-
-
-def agent_of(found: FoundPackage) -> Agent:
-    assert found.package, found.problems
-    (agent,) = found.package.agents
-    return agent
 
 
 def refused(path: Path) -> list[tuple[int, str]]:

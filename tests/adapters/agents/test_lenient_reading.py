@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from textwrap import dedent
 
 import pytest
 
@@ -12,6 +11,7 @@ from quintet.adapters.agents.package import FoundPackage
 from quintet.adapters.files.paths import locate
 from quintet.domain.agents.agent import Agent
 from quintet.domain.base.errors import RunFailed
+from tests.adapters.agents.agent_files import agent_of, write
 
 KEEPER = """\
 agent:
@@ -20,19 +20,6 @@ agent:
   menu:
     - {trigger: lamp, workflow: "{project-root}/_bmad/shop/lamp/workflow.yaml", description: Lamp}
 """
-
-
-def write(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(dedent(text), "utf-8")
-    return path
-
-
-def agent_of(found: FoundPackage) -> Agent:
-    assert found.package, found.problems
-    (agent,) = found.package.agents
-    return agent
 
 
 def findings(found: FoundPackage) -> list[tuple[int, str, bool]]:
@@ -140,7 +127,7 @@ def test_a_folder_is_read_with_all_below_it(tmp_path: Path) -> None:
     assert nothing.package, "a folder that is named is looked at"
     (tmp_path / "empty").mkdir()
     ((problem,),) = [found.problems for found in below_path(str(tmp_path / "empty"))]
-    assert problem.problem.startswith("no agent here or below")
+    assert problem.problem.startswith("no agent found")
 
 
 # ── workflows and their variables
@@ -255,11 +242,11 @@ def test_instructions_without_steps_are_one(project: Path) -> None:
     ("text", "why"),
     [
         ("instructions: ./none.md\n", "there is no such file"),
-        ("name: x\n", "it names no file of instructions"),
-        ("instructions: false\n", "it names no file of instructions"),
-        ("- a\n", "it names no file of instructions"),
+        ("name: x\n", "it names no instructions file"),
+        ("instructions: false\n", "it names no instructions file"),
+        ("- a\n", "it names no instructions file"),
         ("a: [1", "it is not read"),
-        ("<task/>", "it names no file of instructions"),
+        ("<task/>", "it names no instructions file"),
     ],
 )
 def test_s2_verification_a_classic_file_of_unknown_form_is_not_supported(project: Path, text: str, why: str) -> None:

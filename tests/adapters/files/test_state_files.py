@@ -1,5 +1,6 @@
 """What was typed before: kept, bounded, read past a torn line."""
 
+import os
 from pathlib import Path
 
 from quintet.adapters.files import state_files
@@ -38,3 +39,16 @@ def test_what_cannot_be_kept_is_not_and_nothing_fails(tmp_path: Path) -> None:
     history.add("x" * (MOST_CHARACTERS + 1))
     assert history.all() == []
     assert state_files.MOST_BYTES > MOST_CHARACTERS
+
+
+def test_what_a_run_left_without_a_recording_is_passed_over(tmp_path: Path) -> None:
+    for name in ("run-1", "q5-old", "q5-new"):
+        (tmp_path / name).mkdir()
+    for number, name in enumerate(("q5-old", "q5-old.h1", "q5-new")):
+        (tmp_path / name).mkdir(exist_ok=True)
+        recording = tmp_path / name / state_files.RECORDING
+        recording.write_text("{}\n")
+        os.utime(recording, (number, number))
+    state_files.drop_old_recordings(str(tmp_path), 1)
+    assert [one.parent.name for one in tmp_path.rglob(state_files.RECORDING)] == ["q5-new"]
+    assert (tmp_path / "run-1").is_dir()

@@ -1,6 +1,8 @@
 """The shadow repository: byte-exact trees of any project, and nothing of the project's own git touched."""
 
 import asyncio
+import contextvars
+import json
 import os
 import random
 import signal
@@ -13,8 +15,11 @@ from typing import TypeVar
 
 import pytest
 
+from quintet.adapters.files.write_record import WriteRecord
 from quintet.adapters.git import run_git
-from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
+from quintet.adapters.git.checkpoint_store import INTERRUPTED, ShadowCheckpoints
+from quintet.adapters.git.shadow_git import ShadowGit
+from quintet.adapters.git.shadow_maintenance import Roots, ShadowMaintenance
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.journal.file_changes import FOLDER, FileChange, RewindPlan, plan, trails
 
@@ -255,6 +260,27 @@ def test_packing_leaves_no_loose_objects_and_loses_none(repo: Path, tmp_path: Pa
         assert (repo / "tally/count.py").read_text() == f"{number}\n"
 
 
+def test_tidying_that_is_stopped_while_its_git_starts_does_not_wait_for_that_git(repo: Path, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+
+    class StoppedAtStart(ShadowGit):
+        """One whose tidying is stopped after the last look whether it is, and before git is there."""
+
+        def environment(self) -> dict[str, str]:
+            maintenance.stop()
+            return {**super().environment(), "GIT_TRACE2_EVENT": str(trace)}
+
+    (repo / "new.txt").write_text("new\n")
+    tree(opened(repo, tmp_path))
+    folder = str(tmp_path / "checkpoints")
+    (tmp_path / "checkpoints/index.tree").unlink()  # so that listing what is kept is the first thing git is for
+    maintenance = ShadowMaintenance(StoppedAtStart(folder, str(repo)), Roots(folder))
+    contextvars.copy_context().run(maintenance.run, 200)
+    ended = [json.loads(line) for line in trace.read_text().splitlines()] if trace.exists() else []
+    assert "exit" not in [event["event"] for event in ended]
+    assert list((tmp_path / "checkpoints/objects").glob("??/*"))  # nothing is packed, nothing is gone
+
+
 def test_two_processes_on_one_project_do_not_break_each_others_store(repo: Path, tmp_path: Path) -> None:
     program = """
 import asyncio, pathlib, sys
@@ -282,6 +308,34 @@ asyncio.run(main(*sys.argv[1:]))
     (repo / "one").write_text("changed")
     back(store, before, tree(store))
     assert (repo / "one").read_text() == "one 11\n"
+
+
+def test_a_restore_that_is_interrupted_stops_and_says_what_it_left(repo: Path, tmp_path: Path) -> None:
+    class Interrupting(WriteRecord):
+        """Somebody interrupts while the second file is written."""
+
+        def note(self, folder: str) -> None:
+            written.append(folder)
+            if len(written) == 2:
+                store.stop_restoring()
+
+    written: list[str] = []
+    record = Interrupting(str(tmp_path / "writes"))
+    store = ShadowCheckpoints(str(tmp_path / "checkpoints"), str(repo), record=record)
+    names = [f"f{number}.txt" for number in range(5)]
+    for name in names:
+        (repo / name).write_text(name)
+    before = tree(store)
+    for name in names:
+        (repo / name).unlink()
+    after = tree(store)
+    wanted = planned(store, before, after).restore
+    left = run(store.restore(wanted))
+    assert [(one.path, one.reason) for one in left] == [(name, INTERRUPTED) for name in names[2:]]
+    assert [name for name in names if (repo / name).exists()] == names[:2]
+    store.stop_restoring(False)
+    rest = planned(store, before, after)
+    assert run(store.restore(rest.restore)) == [] and all((repo / name).exists() for name in names)
 
 
 def test_a_restore_that_is_killed_leaves_old_or_new_files_and_can_be_repeated(repo: Path, tmp_path: Path) -> None:

@@ -44,6 +44,11 @@ CACHED = {"cache_control": {"type": "ephemeral"}}
 ORIGIN = f"anthropic:{MODEL}"
 
 
+def end_of(finish: Finish, usage: Usage = Usage(), cache_writes: int = 0) -> EndPart:
+    """The end of a reply of the stand-in's, with what it calls its model and the reply."""
+    return EndPart(finish, usage, cache_writes, MODEL, "msg_1")
+
+
 def model_of(server: ModelServer, **more: Any) -> AnthropicMessages:
     configured = ModelSettings(server.base_url, MODEL, "TEST_KEY", wire="anthropic", timeout=60.0, **more)
     return AnthropicMessages(configured, KEY, "claude")
@@ -112,7 +117,7 @@ def test_text_as_it_is_streamed_and_usage_with_the_cache() -> None:
         TextPart("Hel"),
         TextPart("lo "),
         TextPart("wörld 🌍"),
-        EndPart(Finish.STOP, USAGE, WRITES),
+        end_of(Finish.STOP, USAGE, WRITES),
     ]
 
 
@@ -134,12 +139,12 @@ def test_later_counts_replace_earlier_ones() -> None:
     ],
 )
 def test_finish(said: str, finish: Finish) -> None:
-    assert parts(Reply(text=["x"], finish=said)) == [TextPart("x"), EndPart(finish, USAGE, WRITES)]
+    assert parts(Reply(text=["x"], finish=said)) == [TextPart("x"), end_of(finish, USAGE, WRITES)]
 
 
 def test_what_was_refused_halfway_is_not_acted_on() -> None:
     found = parts(Reply(thinking=["hm"], text=["no"], calls=[{"name": "Read"}], finish="refusal"))
-    assert found == [ThinkingPart("hm"), TextPart("no"), EndPart(Finish.REFUSED, USAGE, WRITES)]
+    assert found == [ThinkingPart("hm"), TextPart("no"), end_of(Finish.REFUSED, USAGE, WRITES)]
 
 
 def test_several_calls_with_their_pieces_mixed() -> None:
@@ -450,7 +455,7 @@ WHOLE: list[Part] = [
             '{"type":"tool_use","id":"b","name":"Grep","input":{}}]',
         )
     ),
-    EndPart(Finish.TOOL_CALLS, USAGE, WRITES),
+    end_of(Finish.TOOL_CALLS, USAGE, WRITES),
 ]
 
 

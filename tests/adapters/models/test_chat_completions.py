@@ -57,6 +57,11 @@ USAGE = Usage(10, 5, 4)
 DONE = b"data: [DONE]\n\n"
 
 
+def end_of(finish: Finish, usage: Usage = Usage(), cache_writes: int = 0) -> EndPart:
+    """The end of a reply of the stand-in's, with what it calls its model and the reply."""
+    return EndPart(finish, usage, cache_writes, MODEL, "1")
+
+
 @contextlib.asynccontextmanager
 async def model_at(base_url: str, key: str = KEY, key_env: str = "TEST_KEY") -> AsyncIterator[ChatCompletions]:
     model = ChatCompletions(ModelSettings(base_url, MODEL, key_env, timeout=60.0), key, "local")
@@ -116,7 +121,7 @@ def test_text_comes_as_it_is_streamed() -> None:
         TextPart("Hel"),
         TextPart("lo "),
         TextPart("wörld 🌍"),
-        EndPart(Finish.STOP, USAGE),
+        end_of(Finish.STOP, USAGE),
     ]
 
 
@@ -147,7 +152,7 @@ def test_tool_calls_in_fragments_and_in_parallel() -> None:
         TextPart("first"),
         CallPart(ToolCall("a", "Read", '{"path":"x"}')),
         CallPart(ToolCall("b", "Grep", "{}")),
-        EndPart(Finish.TOOL_CALLS, USAGE),
+        end_of(Finish.TOOL_CALLS, USAGE),
     ]
 
 
@@ -229,12 +234,12 @@ def test_a_call_cut_by_the_length_does_not_look_whole() -> None:
     ],
 )
 def test_finish(said: str, finish: Finish) -> None:
-    assert parts(Reply(text=["x"], finish=said)) == [TextPart("x"), EndPart(finish, USAGE)]
+    assert parts(Reply(text=["x"], finish=said)) == [TextPart("x"), end_of(finish, USAGE)]
 
 
 def test_what_a_filter_cut_down_is_not_acted_on() -> None:
     found = parts(Reply(text=["no"], calls=[{"id": "a", "name": "Read"}], finish="content_filter"))
-    assert found == [TextPart("no"), EndPart(Finish.REFUSED, USAGE)]
+    assert found == [TextPart("no"), end_of(Finish.REFUSED, USAGE)]
 
 
 @pytest.mark.parametrize(
@@ -248,7 +253,7 @@ def test_what_a_filter_cut_down_is_not_acted_on() -> None:
     ],
 )
 def test_usage(sent: dict[str, Any] | None, usage: Usage) -> None:
-    assert parts(Reply(text=["x"], usage=sent))[-1] == EndPart(Finish.STOP, usage)
+    assert parts(Reply(text=["x"], usage=sent))[-1] == end_of(Finish.STOP, usage)
 
 
 @pytest.mark.parametrize("framing", ["chunked", "length", "close"])
@@ -606,7 +611,7 @@ def test_a_server_that_holds_the_connection_after_the_end_does_not_hold_us() -> 
         whole = answer(Reply(text=["x"]))
         held = Reply(raw=whole[: -len(b"0\r\n\r\n")], then="hang")
         async with ModelServer([held]) as server, model_at(server.base_url) as model:
-            assert await asyncio.wait_for(parts_from(model), 50) == [TextPart("x"), EndPart(Finish.STOP, USAGE)]
+            assert await asyncio.wait_for(parts_from(model), 50) == [TextPart("x"), end_of(Finish.STOP, USAGE)]
 
     asyncio.run(go())
 
@@ -622,7 +627,7 @@ WHOLE = [
     TextPart("🌍"),
     CallPart(ToolCall("a", "Read", '{"p":"ü"}')),
     CallPart(ToolCall("b", "Grep", "{}")),
-    EndPart(Finish.TOOL_CALLS, USAGE),
+    end_of(Finish.TOOL_CALLS, USAGE),
 ]
 
 
@@ -647,7 +652,7 @@ def test_a_reply_cut_at_any_byte_is_whole_or_an_error(framing: str) -> None:
                     continue
                 assert cut >= marked, cut
                 assert found[:-1] == expected
-                assert found[-1] in (EndPart(Finish.TOOL_CALLS, USAGE), EndPart(Finish.TOOL_CALLS)), cut
+                assert found[-1] in (end_of(Finish.TOOL_CALLS, USAGE), end_of(Finish.TOOL_CALLS)), cut
                 whole += 1
         assert whole
 
@@ -684,7 +689,7 @@ def test_the_server_as_a_process(tmp_path: Path) -> None:
 
             first, second, third = asyncio.run(go())
             assert first[0] == TextPart("one")
-            assert second == third == [CallPart(ToolCall("a", "Read", "{}")), EndPart(Finish.TOOL_CALLS, USAGE)]
+            assert second == third == [CallPart(ToolCall("a", "Read", "{}")), end_of(Finish.TOOL_CALLS, USAGE)]
             with urllib.request.urlopen(f"{base}/requests") as record:
                 assert [request["body"]["model"] for request in json.load(record)] == [MODEL] * 3
         finally:

@@ -44,6 +44,11 @@ KEPT = [
 ]
 
 
+def end_of(finish: Finish, usage: Usage = Usage(), cache_writes: int = 0) -> EndPart:
+    """The end of a reply of the stand-in's, with what it calls its model and the reply."""
+    return EndPart(finish, usage, cache_writes, "test-model")
+
+
 def exchange(
     reply: Reply, request: Request | None = None, model: str = NEW, **more: Any
 ) -> tuple[list[Part], Recorded]:
@@ -76,7 +81,7 @@ def test_a_reply_is_streamed_and_what_is_signed_is_kept_as_it_came() -> None:
         TextPart("you"),
         CallPart(ToolCall("a", "Read", '{"p":1}')),
         CallPart(ToolCall("b", "Grep", "{}")),
-        EndPart(Finish.TOOL_CALLS, USAGE),
+        end_of(Finish.TOOL_CALLS, USAGE),
     ]
 
 
@@ -160,7 +165,7 @@ def test_another_models_calls_are_told_in_this_ones_way(model: str) -> None:
     [("STOP", Finish.STOP), ("MAX_TOKENS", Finish.LENGTH), ("SAFETY", Finish.REFUSED), ("RECITATION", Finish.REFUSED)],
 )
 def test_finish(said: str, finish: Finish) -> None:
-    assert exchange(Reply(text=["x"], finish=said))[0] == [TextPart("x"), EndPart(finish, USAGE)]
+    assert exchange(Reply(text=["x"], finish=said))[0] == [TextPart("x"), end_of(finish, USAGE)]
 
 
 @pytest.mark.parametrize("said", ["MALFORMED_FUNCTION_CALL", "OTHER", "MISSING_THOUGHT_SIGNATURE"])

@@ -39,6 +39,11 @@ CALLS = [{"id": "a", "name": "Read", "arguments": '{"p":1}'}, {"id": "b", "name"
 WHOLE = Reply(thinking=["h", "m"], text=["Hello ", "you"], calls=CALLS)
 
 
+def end_of(finish: Finish, usage: Usage = Usage(), cache_writes: int = 0) -> EndPart:
+    """The end of a reply of the stand-in's, with what it calls its model and the reply."""
+    return EndPart(finish, usage, cache_writes, MODEL, "resp_1")
+
+
 def exchange(reply: Reply, request: Request = ASKED, **more: Any) -> tuple[list[Part], Recorded]:
     """All that comes of a reply but what is told while a call streams."""
     found, sent = streamed(reply, request, **more)
@@ -71,12 +76,12 @@ def test_a_reply_is_streamed_and_its_items_are_kept_as_they_came() -> None:
         CallPart(ToolCall("a", "Read", '{"p":1}')),
         CallPart(ToolCall("b", "Grep", "{}")),
         OriginalPart(kept),
-        EndPart(Finish.TOOL_CALLS, USAGE, WRITES),
+        end_of(Finish.TOOL_CALLS, USAGE, WRITES),
     ]
 
 
 def test_a_reply_without_reasoning_is_not_kept_twice() -> None:
-    assert parts(Reply(text=["x"])) == [TextPart("x"), EndPart(Finish.STOP, USAGE, WRITES)]
+    assert parts(Reply(text=["x"])) == [TextPart("x"), end_of(Finish.STOP, USAGE, WRITES)]
 
 
 def test_what_a_request_says() -> None:
@@ -151,7 +156,7 @@ def test_tools_a_schema_and_what_may_not_be_called() -> None:
 )
 def test_what_is_not_whole_is_not_kept(reason: str, finish: Finish) -> None:
     found = parts(Reply(thinking=["h"], text=["x"], finish=reason))
-    assert found == [ThinkingPart("h"), TextPart("x"), EndPart(finish, USAGE, WRITES)]
+    assert found == [ThinkingPart("h"), TextPart("x"), end_of(finish, USAGE, WRITES)]
 
 
 def test_a_refusal_is_said_and_nothing_is_acted_on() -> None:

@@ -58,7 +58,11 @@ def ask(kind: type[HttpModel], replies: list[Reply]) -> list[tuple[list[Part], M
         async with ModelServer(replies) as server:
             model = kind(ModelSettings(server.base_url, MODEL, timeout=60.0), "key", "local")
             try:
-                return [await one(model) for _ in replies]
+                found = []
+                for _ in replies:
+                    found.append(await one(model))
+                    await asyncio.sleep(0)  # several that are there at once are no one callback
+                return found
             finally:
                 await model.close()
 

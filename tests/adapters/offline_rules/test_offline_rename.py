@@ -1,14 +1,20 @@
 """Renaming a Python symbol: every place that means it and no other, or a refusal that names the places."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from quintet.adapters.offline_rules.edits import line_change
 from quintet.adapters.offline_rules.intents import Rename
 from quintet.adapters.offline_rules.python_source import ParsedSource
 from quintet.adapters.offline_rules.rename import RenamePlan, plan_rename
+from quintet.app.open import open_session
+from quintet.domain.dials.axes import RunControl
+from quintet.domain.journal import protocol as p
 from tests.adapters.offline_running import CHAT, NORMAL, calls, contents, run
+from tests.engine.driving import Driver
 
 OLD_TO_NEW = Rename("old", "new")
 
@@ -261,14 +267,15 @@ def test_line_ends_and_odd_bytes_elsewhere_in_a_file_survive_a_rename(repo: Path
     assert (repo / "tally/count.py").read_bytes() == wanted.encode()
 
 
-def test_a_rename_that_the_tests_refute_is_rolled_back(repo: Path) -> None:
+@pytest.mark.parametrize("then", ["", " and then run the tests", "; run the tests"])
+def test_a_rename_that_the_tests_refute_is_rolled_back(repo: Path, then: str) -> None:
     test = repo / "tests/test_count.py"
     test.write_text(test.read_text().replace("import unittest\n", "import unittest\n\nfrom tally import count\n"))
     with test.open("a") as file:
         file.write('\n    def test_by_name(self) -> None:\n        self.assertEqual(getattr(count, "words")("a"), 1)\n')
     before = contents(repo)
-    ended, _ = run(repo, "rename words to tokens")
-    assert ended.status == "blocked"
+    ended, _ = run(repo, f"rename words to tokens{then}")
+    assert (ended.status, ended.delivery) == ("done", "NEEDS_WORK")
     assert "AttributeError" in ended.answer
     assert "Rolled back: nothing is changed." in ended.answer
     assert contents(repo) == before
@@ -292,17 +299,54 @@ def test_a_rename_where_tests_would_ask_is_made_and_says_what_was_not_verified(r
     assert "def tokens" in (repo / "tally/count.py").read_text()
 
 
-def test_a_person_who_declines_one_file_gets_the_others_back(repo: Path) -> None:
+@pytest.mark.parametrize(("choice", "status", "def_is"), [("y", "done", "def tokens"), ("n", "blocked", "def words")])
+def test_a_person_is_asked_once_about_all_places_of_a_rename(repo: Path, choice: str, status: str, def_is: str) -> None:
+    asked: list[p.QuestionAsked] = []
+
+    def answer(question: p.QuestionAsked) -> str:
+        asked.append(question)
+        return choice
+
     before = contents(repo)
-    asked: list[str] = []
-
-    def answer(question: object) -> str:
-        asked.append(str(question))
-        return "n" if "test_count.py" in asked[-1] else "y"
-
     ended, _ = run(repo, "rename words to tokens", CHAT, answer)
-    assert ended.status == "blocked"
-    assert "the user said no" in ended.answer
-    assert "Rolled back" in ended.answer
-    assert contents(repo) == before
-    assert len(asked) == 3
+    assert ended.status == status
+    assert [set(question.detail) >= {"tally/count.py", "tests/test_count.py"} for question in asked] == [True]
+    assert def_is in (repo / "tally/count.py").read_text()
+    assert (contents(repo) == before) == (choice == "n")
+
+
+@pytest.mark.parametrize("manual", [False, True], ids=["assisted", "manual"])
+def test_a_rename_that_was_interrupted_at_its_question_asks_it_again_on_resume(repo: Path, manual: bool) -> None:
+    axes = structs.replace(CHAT, run_control=RunControl.MANUAL) if manual else CHAT
+
+    async def turn() -> None:
+        async with open_session(str(repo), axes=axes, person=True) as session:
+            driver = Driver(session)
+            await session.say("rename words to tokens")
+            asked = await _asked_about_edits(driver)
+            await session.submit(p.Interrupt())
+            assert (await driver.until_type(p.TurnFinished)).status == "interrupted"
+            await session.say("/resume")
+            again = await _asked_about_edits(driver)
+            assert (again.text, again.detail) == (asked.text, asked.detail)
+            await session.submit(p.Answer(question=again.question, choice="y"))
+            while (ended := await driver.until(_of_interest)) and isinstance(ended, p.QuestionAsked):
+                await session.submit(p.Answer(question=ended.question, choice="y"))
+            assert isinstance(ended, p.TurnFinished)
+            assert ended.status == "done", ended
+
+    asyncio.run(turn())
+    assert "def tokens" in (repo / "tally/count.py").read_text()
+
+
+async def _asked_about_edits(driver: Driver) -> p.QuestionAsked:
+    """The question about the edits; what is asked before it is answered with yes."""
+    while True:
+        asked = await driver.until_type(p.QuestionAsked)
+        if "tally/count.py" in asked.detail:
+            return asked
+        await driver.session.submit(p.Answer(question=asked.question, choice="y"))
+
+
+def _of_interest(event: p.Event) -> bool:
+    return isinstance(event, p.QuestionAsked | p.TurnFinished)

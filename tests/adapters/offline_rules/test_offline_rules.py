@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from quintet.adapters.offline_rules.edits import FileEdits, prove
 from quintet.adapters.offline_rules.intents import CAN_DO, Find, GitDiff, Intent, RunTests
 from quintet.adapters.offline_rules.model import OfflineRules
 from quintet.adapters.offline_rules.phrasing import parse
@@ -266,18 +267,38 @@ def test_text_that_does_not_occur_is_said_and_nothing_is_changed(repo: Path) -> 
     assert contents(repo) == before
 
 
-def test_failing_tests_are_reported_as_failed(repo: Path) -> None:
-    ended, _ = run(repo, 'replace "len(text.split())" with "0" in count.py and then run the tests')
-    assert ended.status == "blocked"
+def test_failing_tests_are_reported_as_failed_and_not_delivered(repo: Path) -> None:
+    _fail(repo)
+    ended, events = run(repo, "run the tests")
+    assert (ended.status, ended.delivery) == ("done", "NEEDS_WORK")
     assert "Tests FAILED" in ended.answer
     assert "failures=1" in ended.answer
+    (check,) = [event for event in events if isinstance(event, p.DeliveryChecked)]
+    assert check.reason == "it was tried and failed; see the answer"
 
 
-@pytest.mark.parametrize("new", ["0", "len(text)"])
-def test_a_replacement_that_the_tests_refute_is_rolled_back(repo: Path, new: str) -> None:
+def test_a_change_stays_that_breaks_nothing_and_the_tests_that_were_wanted_after_it_failed_all_the_same(
+    repo: Path,
+) -> None:
+    _fail(repo)
+    ended, events = run(repo, "rename words to tokens and then run the tests")
+    assert (ended.status, ended.delivery) == ("done", "NEEDS_WORK")
+    assert "tests fail as they did before" in ended.answer
+    assert "Tests FAILED: python3 -m unittest discover -s tests" in ended.answer
+    assert "def tokens" in (repo / "tally/count.py").read_text()
+    assert len(calls(events, "bash")) == 2
+
+
+def _fail(repo: Path) -> None:
+    test = repo / "tests/test_count.py"
+    test.write_text(test.read_text().replace(", 2)", ", 3)"))
+
+
+@pytest.mark.parametrize("then", ["", " and then run the tests"])
+def test_a_replacement_that_the_tests_refute_is_rolled_back(repo: Path, then: str) -> None:
     before = contents(repo)
-    ended, events = run(repo, f'replace "len(text.split())" with "{new}" in count.py')
-    assert ended.status == "blocked"
+    ended, events = run(repo, f'replace "len(text.split())" with "len(text)" in count.py{then}')
+    assert (ended.status, ended.delivery) == ("done", "NEEDS_WORK")
     assert "The tests fail with it: python3 -m unittest discover -s tests" in ended.answer
     assert "Rolled back: nothing is changed." in ended.answer
     assert contents(repo) == before
@@ -285,12 +306,21 @@ def test_a_replacement_that_the_tests_refute_is_rolled_back(repo: Path, new: str
 
 
 def test_a_replacement_that_breaks_no_more_than_was_broken_stays(repo: Path) -> None:
-    test = repo / "tests/test_count.py"
-    test.write_text(test.read_text().replace(", 2)", ", 3)"))
+    _fail(repo)
     ended, _ = run(repo, 'replace "len(text.split())" with "len(text.split(None))" in count.py')
     assert ended.status == "done", ended.answer
     assert "tests fail as they did before" in ended.answer
     assert "split(None)" in (repo / "tally/count.py").read_text()
+
+
+@pytest.mark.parametrize("said", ["/usr/bin/python3: No module named pytest\nexit 1", "sh: cargo: not found\nexit 127"])
+def test_a_change_is_not_verified_where_the_tests_cannot_run(said: str) -> None:
+    steps = prove([FileEdits("a.py", (), ())], "a", "b")
+    next(steps)
+    steps.send(["Cargo.toml"])
+    with pytest.raises(StopIteration) as ended:
+        steps.send([said])
+    assert ended.value.value.not_verified == f"by tests: cargo test cannot run here ({said.splitlines()[0]})"
 
 
 def test_tests_prove_a_replacement_where_they_may_run(repo: Path) -> None:

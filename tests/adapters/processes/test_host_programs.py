@@ -2,12 +2,17 @@
 
 import os
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from quintet.adapters.processes import host_programs
 from quintet.adapters.processes.host_programs import folders, host_path, program, stay_out_of
-from quintet.adapters.processes.processes import own_environment
+from quintet.adapters.processes.processes import own_environment, with_secrets
+from quintet.adapters.sandbox.containment import Launch
+from quintet.adapters.secrets.vault import Vault
+from quintet.domain.permission.effects import Effect, Grant
 
 NAME = "quintet-test-program"
 
@@ -117,3 +122,12 @@ def test_the_system_stays_the_systems_when_everything_is_the_project(monkeypatch
     monkeypatch.setattr(host_programs, "_projects", {"/"})
     path_is(monkeypatch, "/root/bin", "/usr/bin", "/home/ada/bin")
     assert folders() == ["/usr/bin"]
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_AUDIT", "PATH", "PYTHONPATH", "BASH_ENV", "GLIBC_TUNABLES"])
+def test_a_secret_that_is_named_like_a_loaders_variable_is_given_to_no_command(name: str) -> None:
+    """A project's .env may hold it; it would act on the program that builds the sandbox."""
+    held = SimpleNamespace(values=lambda names: dict.fromkeys(names, "./e.so"))
+    grant = Grant((Effect.EXECUTE,), ("/p",), secrets=(name, "API_TOKEN"))
+    given = with_secrets(Launch(("bwrap",), "/p"), grant, cast(Vault, held))
+    assert given.variables == {"API_TOKEN": "./e.so"}

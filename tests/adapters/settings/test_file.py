@@ -79,6 +79,16 @@ def test_the_first_change_makes_the_file(places: Places) -> None:
         ("dials.wrok_mode", "plan", "dials.wrok_mode is not a setting. Did you mean dials.work_mode?"),
         ("routing.smart", "nobody", 'routing.smart = "nobody": not one of builtin'),
         ("protect.secrets", '["open', "wanted array, found str"),
+        ("compression.share", "nan", "compression.share = nan: wanted float >= 0.0"),
+        ("compression.share", "inf", "compression.share = inf: wanted float <= 1.0"),
+        ("compression.share", "-5", "compression.share = -5: wanted float >= 0.0"),
+        ("compression.max_tokens", "-1", "compression.max_tokens = -1: wanted int >= 0"),
+        ("limits.max_cost", "inf", "limits.max_cost = inf: expected a finite number"),
+        ("limits.max_cost", '"nan"', "limits.max_cost = 'nan': wanted"),
+        ("limits.max_turns", "9" * 5000, "limits.max_turns: the number is too long"),
+        ("limits.max_turns", "0x" + "f" * 5000, "limits.max_turns = a very long number: expected"),
+        ("limits.max_turns", "9" * 30, "limits.max_turns = a very long number: expected"),
+        ("sandbox.show", "[" * 5000, "sandbox.show: nested too deeply"),
     ],
 )
 def test_what_is_no_value_of_it_is_said_and_nothing_is_written(places: Places, key: str, text: str, says: str) -> None:

@@ -1,14 +1,18 @@
 """Settings from their layers: which wins, where a value came from, and what a wrong one says."""
 
 from pathlib import Path
+from typing import Annotated, get_args
 
 import pytest
+from msgspec import Meta, Struct
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.dials.axes import PermissionProfile, RunControl, WorkMode
+from quintet.domain.settings.meta import setting
 from quintet.domain.settings.settings import ModelSettings, Settings
+from quintet.domain.settings.tables import Tables
 from quintet.features.registry import tables
 from tests.trusted import trust_now
 
@@ -179,7 +183,7 @@ def test_a_trusted_projects_model_without_an_address_of_yours_is_left_out_and_sa
     assert loaded.settings == Settings()
     assert loaded.warnings == [
         f"{path}:2: models.mine.base_url is ignored: only your own settings may set this",
-        f"{path}: models.mine, routing.smart are ignored: your own settings have no address for mine",
+        f"{path}: models.mine, routing.smart are ignored: your own settings set no address for mine",
     ]
 
 
@@ -363,3 +367,41 @@ def test_a_trusted_project_may_loosen(project: Project) -> None:
 def test_a_name_with_a_dot_cannot_pass_for_a_key_of_another_table(text: str) -> None:
     with pytest.raises(SettingsError, match="may not contain a dot"):
         config.from_text(text, "settings.toml")
+
+
+class Bounded(Struct, frozen=True):
+    count: Annotated[int, Meta(ge=1), setting("how many")] = 2
+
+
+def test_a_value_out_of_its_bounds_is_an_error_that_names_the_setting() -> None:
+    info = Tables(lambda: ({"mine": lambda: Bounded}, {})).catalogue(["mine"])["mine.count"]
+    assert (info.kind, info.about) == (int, "how many")
+    with pytest.raises(SettingsError, match=r"here: mine\.count = 0: wanted int >= 1"):
+        config.checked(config.Leaf("mine.count", 0, "here", "here"), info)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("[compression]\n\nshare = nan\n", r":3: compression\.share = nan: wanted float >= 0"),
+        ("[compression]\nmax_tokens = -1\n", r":2: compression\.max_tokens = -1: wanted int >= 0"),
+        ("[limits]\nmax_seconds = inf\n", r":2: limits\.max_seconds = inf: expected a finite number"),
+        ("[models.m]\nbody = {top_p = nan}\n", r":2: models\.m\.body = .*: expected a finite number"),
+        (f"[limits]\nmax_cost = 1\nmax_turns = {'9' * 5000}\n", r":3: max_turns: the number is too long"),
+    ],
+)
+def test_a_number_that_nothing_can_be_counted_with_is_named_with_its_place(
+    project: Project, text: str, says: str
+) -> None:
+    _written(project.places.user_settings, text)
+    with pytest.raises(SettingsError, match=says):
+        config.load(project.places)
+
+
+def test_every_number_among_the_settings_has_a_least_value() -> None:
+    for info in Tables().catalogue().values():
+        if {int, float} & {info.kind, *get_args(info.kind)}:
+            with pytest.raises(SettingsError, match=info.key):
+                config.checked(config.Leaf(info.key, -2, "here", "here"), info)
+            if info.default is not None:
+                assert config.checked(config.Leaf(info.key, info.default, "here", "here"), info) == info.default

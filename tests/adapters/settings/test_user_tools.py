@@ -299,3 +299,13 @@ def test_it_cannot_end_the_turn_or_move_the_menu(trusted: Path) -> None:
     driver = run(trusted, ScriptedModel([[call("mine")], "the model's own end"]))
     assert driver.of(p.MenuMoved) == []
     assert driver.of(p.TurnFinished)[0].answer == "the model's own end"
+
+
+def test_it_may_show_pictures_that_were_kept_and_nothing_by_another_name(trusted: Path) -> None:
+    shown = 'KeptImage("image/png", "ab12", 4), KeptImage("image/png", "../../state.db", 4)'
+    imported = "from quintet.domain.turn.messages import KeptImage\n"
+    source = declared(PLAIN).replace('return "done"', f'return ToolResult("x", images=({shown}))')
+    own(trusted, imported + source.replace("import tool", "import ToolResult, tool"))
+    driver = run(trusted, ScriptedModel([[call("mine")], "seen"]))
+    (finished,) = driver.of(p.ToolFinished)
+    assert [image.digest for image in finished.images or ()] == ["ab12"]

@@ -96,26 +96,6 @@ def test_a_written_file_is_in_the_store_once_and_not_four_times(repo: Path) -> N
     assert size < len(content)
 
 
-def test_purging_a_session_drops_the_texts_that_only_it_refers_to(tmp_path: Path) -> None:
-    path = tmp_path / "state.db"
-    own = UserMessaged(call="c", text="only here " * 200)
-    shared = UserMessaged(call="c", text="in both " * 200)
-    _write(path, {"one": [own, shared, shared], "two": [shared]})
-    assert _count(path) == 2
-
-    async def purge(session: str) -> None:
-        store = SqliteStore(str(path))
-        await store.purge(session)
-        await store.close()
-
-    asyncio.run(purge("one"))
-    assert _count(path) == 1
-    rows = Rows(connect_to_read(str(path)), str(path))
-    assert [one.event for one in rows.read("two")] == [shared]
-    asyncio.run(purge("two"))
-    assert _count(path) == 0
-
-
 def test_a_store_of_the_schema_before_reads_as_it_did(tmp_path: Path) -> None:
     path = tmp_path / "state.db"
     old = apsw.Connection(str(path))

@@ -48,6 +48,8 @@ SPECS = agent(
         ("WS: Add Dark Mode", 3, "Add Dark Mode"),
         ("ws:  what is a spec?", 3, "what is a spec?"),
         ("*ws add dark mode", 3, "add dark mode"),
+        ("write spec Add dark  mode", 3, "Add dark  mode"),
+        ("Create PRD for a bakery", 5, "for a bakery"),
         ("*review branch main", 4, "branch main"),
         ("look_over branch main\nand the tests", 4, "branch main\nand the tests"),
         ("write-spec add dark mode\nfor the shop", 3, "add dark mode\nfor the shop"),
@@ -62,6 +64,8 @@ def test_s2_words_behind_an_items_name_go_along(text: str, index: int, details: 
     "text",
     [
         "write-spec is broken",
+        "write spec is broken",
+        "create prd and then go home",
         "write-spec does nothing?",
         "write-spec add dark mode?",
         "review branch main and tell me what you think of it",
@@ -276,7 +280,7 @@ def test_s2_ac5_without_a_run_the_menu_comes_before_chat() -> None:
     assert resolve("*stop", own, active_run=True).target == "run.stop"
 
 
-# ── the seed's Verification list
+# ── what the contract asks to be verified
 
 
 def test_s2_verification_empty_input() -> None:

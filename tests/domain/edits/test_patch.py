@@ -93,7 +93,7 @@ def test_a_bad_hunk_shows_the_nearest_lines() -> None:
         ("*** Update File: a.py\n*** Move to: b.py\n@@\n-x\n+y\n", "fs_move"),
         ("--- a/a.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", "fs_delete"),
         ("diff --git a/a.py b/b.py\nrename from a.py\nrename to b.py\n", "fs_move"),
-        ("diff --git a/a b/a\nold mode 100644\nnew mode 100755\n", "access bits"),
+        ("diff --git a/a b/a\nold mode 100644\nnew mode 100755\n", "file permissions"),
         ("*** Update File: a.py\n@@\n x\n", "changes nothing"),
         ("*** Update File: a.py\n", "no hunk"),
         ("*** Update File: a.py\n@@\n-x\n+y\n*** Update File: a.py\n@@\n-z\n+y\n", "two sections"),

@@ -39,6 +39,11 @@ def test_what_is_written_is_read_back_equal() -> None:
         assert json.loads(p.encode(event)) == json.loads(line)
 
 
+def test_a_reply_of_before_it_said_who_answered_is_still_read() -> None:
+    old = '{"type":"model_replied","step":"s-1","text":"hello","calls":[],"finish":"stop"}'
+    assert p.decode_event(old) == p.ModelReplied(step="s-1", text="hello")
+
+
 def test_every_event_that_a_person_should_see_has_words() -> None:
     silent = {
         "SessionOpened",

@@ -1,9 +1,13 @@
 """What a recorded reason stands for: as it is written now, and as it stands in journals and rows from before."""
 
 import pytest
+from msgspec import UNSET, UnsetType
 
+from quintet.domain.journal import protocol as p
 from quintet.domain.journal import reasons
 from quintet.domain.journal.reasons import EndCause, Refuser, TaskCause
+from quintet.domain.journal.state import SessionState
+from quintet.domain.turn.tool_spec import CallStatus, ShellSeen
 
 
 @pytest.mark.parametrize(
@@ -53,3 +57,33 @@ def test_refusals_are_read_as_they_are_written() -> None:
 )
 def test_why_a_task_was_moved(reason: str, cause: TaskCause) -> None:
     assert reasons.task_cause_of(reason) is cause
+
+
+def _after(tool: str, arguments: str, content: str, shell: ShellSeen | UnsetType, state: SessionState) -> list[str]:
+    """The background shells that the state knows of after a call."""
+    state.apply(p.ToolStarted(call="c", turn="t", tool=tool, arguments=arguments))
+    state.apply(p.ToolFinished(call="c", tool=tool, status=CallStatus.OK, content=content, shell=shell))
+    return list(state.calls.shells)
+
+
+@pytest.mark.parametrize("was", ["was", "is"])
+def test_background_shells_of_earlier_journals_are_known_by_what_was_said(was: str) -> None:
+    state = SessionState()
+    assert _after("bash", "{}", f"shell dev {was} started.\n(still running)", UNSET, state) == ["dev"]
+    assert _after("bash", "{}", f"shell one {was} started.\n(exit 0)", UNSET, state) == ["dev"]
+    assert _after("bash_output", '{"bash_id": "dev"}', "more\n(still running)", UNSET, state) == ["dev"]
+    assert _after("bash_output", '{"bash_id": "dev"}', "more\n(exit -9)", UNSET, state) == []
+    assert _after("bash", "{}", f"shell dev {was} started.", UNSET, state) == ["dev"]
+    state.apply(p.Noticed(level="info", code="SHELL_ENDED", text=f"background shell dev {was} ended by /tasks end"))
+    assert list(state.calls.shells) == []
+
+
+def test_background_shells_are_known_by_a_field_whatever_was_said() -> None:
+    state = SessionState()
+    assert _after("bash", "{}", "begun", ShellSeen("dev", running=True), state) == ["dev"]
+    line = ShellSeen("", running=False, exit_code=0)
+    assert _after("bash", "{}", "shell other was started.\nexit 0", line, state) == ["dev"]
+    assert _after("kill_shell", "{}", "over", ShellSeen("dev", running=False), state) == []
+    assert _after("bash", "{}", "begun", ShellSeen("dev", running=True), state) == ["dev"]
+    state.apply(p.Noticed(level="info", code="SHELL_ENDED", text="over", shell="dev"))
+    assert list(state.calls.shells) == []

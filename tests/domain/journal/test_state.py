@@ -11,7 +11,7 @@ from quintet.domain.journal.run_events import CycleRecord
 from quintet.domain.journal.session_summary import SessionSummary, summarise
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.tasks.roles import CycleRoles
-from quintet.domain.turn.compression import Summary
+from quintet.domain.turn.compaction import Summary
 from quintet.domain.turn.messages import Role, Usage
 from tests.places import TESTS
 

@@ -66,9 +66,9 @@ def test_what_would_uncover_more_than_a_folder_is_refused(entry: str, why: str) 
         ("~/.cargo/registry", "programs that you start"),
         ("~/tools/bin", "programs that you start"),
         ("/opt/tool", "belongs to the system"),
-        ("~/.config/systemd", "what your own programs start"),
-        ("~/.config/fish", "what your own programs start"),
-        ("~/.claude", "what your own programs start"),
+        ("~/.config/systemd", "what your own programs run"),
+        ("~/.config/fish", "what your own programs run"),
+        ("~/.claude", "what your own programs run"),
     ],
 )
 def test_what_may_be_shown_is_not_always_given(entry: str, why: str) -> None:

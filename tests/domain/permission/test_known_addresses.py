@@ -72,24 +72,26 @@ def test_people_write_addresses_without_http() -> None:
 
 def test_links_of_a_page_in_the_browser_lead_from_where_it_is() -> None:
     shown = 'tab 0 · Home · http://site.test/a/b\n[1 link "x" → /form] [2 link "y" → c?d=1] [3 link → https://o.test/]'
-    known = addresses_in(shown)
+    known = addresses_in(shown, page="http://site.test/a/b")
     assert {"http://site.test/form", "http://site.test/a/c?d=1", "https://o.test/"} <= known
     assert "http://site.test/secret" not in known
 
 
 @pytest.mark.parametrize(
-    ("shown", "known"),
+    ("shown", "page", "known"),
     [
-        ("tab 0 · Home · http://site.test/a\nhttps://o.test/x", True),
-        ("tab 0 · Notes · file:specs/y.html\nhttps://o.test/x", False),
-        ("tab 0 · http://a.test · file:README.md\ntab 0 · Home · http://site.test/\nhttps://o.test/x", False),
-        ("https://o.test/x", False),
+        ("tab 0 · Home · http://site.test/a\nhttps://o.test/x", "http://site.test/a", True),
+        ("tab 0 · Notes · file:specs/y.html\nhttps://o.test/x", "", False),
+        ("tab 0 · http://a.test · file:README.md\ntab 0 · Home · http://site.test/\nhttps://o.test/x", "", False),
+        ("(tab 0 · a dialog says)\ntab 0 · Home · http://site.test/\nhttps://o.test/x", "", False),
+        ("https://o.test/x", "", False),
+        ("https://o.test/x", "file:specs/y.html", False),
     ],
 )
-def test_a_page_of_the_projects_own_in_the_browser_makes_no_address_known(shown: str, known: bool) -> None:
-    """A model could write the page, and a repository can bring one."""
+def test_a_page_of_the_projects_own_in_the_browser_makes_no_address_known(shown: str, page: str, known: bool) -> None:
+    """A model could write the page, and a repository can bring one; what it says of itself counts for nothing."""
     addresses: set[str] = set()
-    take_in(addresses, shown, tool="browser_view")
+    take_in(addresses, shown, tool="browser_view", page=page)
     assert (composed(["https://o.test/x"], addresses) == "") is known
 
 

@@ -590,7 +590,7 @@ def test_paths_are_relative_to_the_folder_the_line_runs_in() -> None:
         ("ls; rm x", "rm: deletes"),
         ("curl x", "curl: network"),
         ("ls {fd}>x", "not understood: a name in braces"),
-        ("PAGER=x git log", "PAGER: a variable that makes programs do something else"),
+        ("PAGER=x git log", "PAGER: a variable that changes what programs do"),
         ("frobnicate", "frobnicate: not a program Quintet knows"),
     ],
 )

@@ -106,7 +106,7 @@ def test_s3_13_3_every_limit_is_shown_with_what_is_used_of_it() -> None:
     assert {name.partition(".")[2] for name in named if name.startswith("cycle.")} == of_cycle
     assert limit_words(uses) == (
         "turn 4 of 50 requests · turn 9 of 200 calls · session 1.25 of 5 cost · cycle 2 of 20 plans · "
-        "cycle 3 of 8 units · cycle 1000 of 4000 tokens · cycle 0.50 of 2 cost · task 3 retries"
+        "cycle 3 of 8 attempts · cycle 1000 of 4000 tokens · cycle 0.50 of 2 cost · task 3 retries"
     )
     assert costs_of(summary, settings) == (CostLine("session", 1.25, 5.0), CostLine("cycle", 0.5, 2.0))
     assert costs_of(SessionSummary(), Settings()) == ()

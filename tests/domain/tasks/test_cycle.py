@@ -45,12 +45,12 @@ def step(state: CycleState, found: Board, control: RunControl = A, **more: objec
 
 
 def test_s4_the_phases_are_the_seeds() -> None:
-    seed = (
+    wanted = (
         "idle reading-input checking-done-files verifying-done-task cleaning-up-done-files running-planning "
         "checking-todo-files processing-todos running-execution moving-completed-files cycle-complete "
         "completed failed no-todo-files"
     )
-    assert [str(phase) for phase in CyclePhase] == seed.split()
+    assert [str(phase) for phase in CyclePhase] == wanted.split()
     assert TERMINAL == {phase for phase in CyclePhase if not PHASE_MOVES[phase]}
 
 

@@ -1,4 +1,4 @@
-"""When a failed executor is started again (S4: linear backoff), over every kind of failure."""
+"""When a failed executor is started again (linear backoff), over every kind of failure."""
 
 import pytest
 from hypothesis import given

@@ -55,8 +55,8 @@ def test_s3_9_2_a_task_moves_only_as_the_table_says(before: TaskStatus, after: T
 
 
 def test_s3_9_2_the_statuses_are_the_seeds() -> None:
-    seed = "todo running verifying reviewing done blocked paused failed cancelled retrying"
-    assert [str(status) for status in S] == seed.split()
+    wanted = "todo running verifying reviewing done blocked paused failed cancelled retrying"
+    assert [str(status) for status in S] == wanted.split()
     assert set(LEGAL_MOVES) == set(S)
 
 

@@ -54,7 +54,9 @@ def test_s4_what_a_task_says_it_will_change_is_evidence(
     text = TaskText("a", "tidy up", intent=(Intent("src/one.py", 1, 9), Intent("docs")))
     found, why = verdict(said, text, shown)
     assert found is outcome
-    assert (outcome is N) == ("nothing shows that its files were handled: src/one.py, docs did not change" in why)
+    assert (outcome is N) == (
+        "there is no evidence that its files were handled: src/one.py, docs did not change" in why
+    )
     assert verdict(said, structs.replace(text, mutation=Mutation.NONE), shown)[0] is not F
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain.settings.settings import CompressionSettings
-from quintet.domain.turn import compression, context
+from quintet.domain.turn import compaction, context
 from quintet.domain.turn.context import ContextLimits, Measured
 from quintet.domain.turn.messages import Message, Request, Role, ToolCall, ToolSchema
 
@@ -85,28 +85,28 @@ def test_shortening_makes_nothing_longer_and_once_is_enough(text: str, most: int
 def test_old_outputs_are_shortened_before_anything_is_summarised_and_the_newest_stay() -> None:
     limits = ContextLimits(tokens=10_000)
     messages = [Message(Role.USER, "go"), *(m for n in range(6) for m in step(n, f"{n}\n" * 4000))]
-    assert compression.over(messages, limits)
-    places = compression.to_shorten(messages, limits)
+    assert compaction.over(messages, limits)
+    places = compaction.to_shorten(messages, limits)
     assert set(places) == {2, 4, 6, 8, 10} and set(places.values()) == {context.OLD_OUTPUT}
     after = context.with_shortened(messages, places)
-    assert after[-1] == messages[-1] and not compression.over(after, limits)
+    assert after[-1] == messages[-1] and not compaction.over(after, limits)
     assert [m.call_id for m in after] == [m.call_id for m in messages]
 
 
 def test_where_that_is_not_enough_there_is_a_summary() -> None:
     limits = ContextLimits(tokens=10_000)
     said = [Message(Role.ASSISTANT, "word " * 2000) for _ in range(5)]
-    assert compression.to_shorten([*said, *step(1, "x" * 8000), *step(2, "y" * 8000)], limits) == {}
+    assert compaction.to_shorten([*said, *step(1, "x" * 8000), *step(2, "y" * 8000)], limits) == {}
 
 
 def test_a_newest_output_that_alone_is_too_long_is_cut_to_the_room_there_is() -> None:
     limits = ContextLimits(tokens=10_000)
     messages = [Message(Role.USER, "summary"), *step(1, "line\n" * 40_000)]
-    places = compression.to_shorten(messages, limits, summarised=True)
+    places = compaction.to_shorten(messages, limits, summarised=True)
     assert list(places) == [2]
     after = context.with_shortened(messages, places)
     assert 5_000 < context.tokens(after) < 10_000
-    assert compression.to_shorten(after, limits, summarised=True) == {}
+    assert compaction.to_shorten(after, limits, summarised=True) == {}
 
 
 OUTPUTS = st.lists(st.integers(0, 30_000), min_size=1, max_size=12)
@@ -119,15 +119,15 @@ def test_any_outputs_come_to_fit_in_a_few_steps(lengths: list[int], most: int) -
     messages = [m for n, length in enumerate(lengths) for m in step(n, "x" * length)]
     summarised = False
     for _ in range(3):
-        if not compression.over(messages, limits, summarised=summarised):
+        if not compaction.over(messages, limits, summarised=summarised):
             break
-        if places := compression.to_shorten(messages, limits, summarised=summarised):
+        if places := compaction.to_shorten(messages, limits, summarised=summarised):
             after = context.with_shortened(messages, places)
             assert context.tokens(after) < context.tokens(messages)
             messages = after
-        elif (start := compression.cut(messages, limits, summarised=summarised)) > summarised:
+        elif (start := compaction.cut(messages, limits, summarised=summarised)) > summarised:
             messages, summarised = [Message(Role.USER, "summary"), *messages[start:]], True
-    assert not compression.over(messages, limits, summarised=summarised) or most < 4 * context.OLD_OUTPUT
+    assert not compaction.over(messages, limits, summarised=summarised) or most < 4 * context.OLD_OUTPUT
 
 
 def test_the_picture_adds_up() -> None:

@@ -177,4 +177,4 @@ def test_s1_2_3_a_report_is_read_and_a_reply_that_is_none_becomes_its_summary() 
     assert "- low: a.py:3 — no test" in report.as_markdown()
     assert read_qa_report("looks good") == QaReport("looks good")
     assert read_qa_report('{"summary": 3}').severity is QaSeverity.NONE
-    assert read_qa_report("").summary == "the reviewer replied with nothing"
+    assert read_qa_report("").summary == "the reviewer's reply was empty"

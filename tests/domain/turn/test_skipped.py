@@ -20,7 +20,7 @@ from quintet.domain.turn.skipped import (
 
 E = Effect
 PUSH = SkippedCall(
-    "bash", "git push --force", "publishing always needs approval (git push: publishes by force)", (E.PUBLISH,)
+    "bash", "git push --force", "publishing always needs approval (git push: publishes with --force)", (E.PUBLISH,)
 )
 TESTS = SkippedCall(
     "bash",
@@ -145,7 +145,7 @@ def test_a_long_line_is_cut_in_a_sentence() -> None:
 def test_the_model_is_told_which_call_why_and_what_to_do_instead() -> None:
     words = told(PUSH)
     assert words.startswith(
-        "publishing always needs approval (git push: publishes by force). The call was bash git push --force. "
+        "publishing always needs approval (git push: publishes with --force). The call was bash git push --force. "
     )
     assert "Nobody can approve calls in this run" in words
     assert "a way that needs no approval" in words and "separate calls" in words and "leave it out" in words
@@ -153,7 +153,7 @@ def test_the_model_is_told_which_call_why_and_what_to_do_instead() -> None:
 
 def test_the_end_names_each_call_once_and_the_flag_that_would_have_let_it_run() -> None:
     assert held_up([PUSH]).endswith(
-        ": git push --force: publishing always needs approval (git push: publishes by force)"
+        ": git push --force: publishing always needs approval (git push: publishes with --force)"
     )
     assert held_up([PUSH, TESTS, TESTS]).startswith("3 calls skipped, because nobody can approve")
     assert held_up([PUSH, TESTS, TESTS]).endswith(". To allow pytest: --permission-profile trusted")

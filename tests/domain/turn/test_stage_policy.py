@@ -96,6 +96,7 @@ def test_s1_5_2_prompts_are_composed_in_one_order(stage: Stage) -> None:
             "@agents",
             "@persona",
             "@memory",
+            "@skills",
             *addition,
             f"modes/{axes.work_mode}.md",
             "@toolset",

@@ -1,4 +1,4 @@
-"""The SWE phases as the seed has them, without the faults of the original."""
+"""The SWE phases: their order, tools and budgets, and which way they move."""
 
 import contextlib
 import json

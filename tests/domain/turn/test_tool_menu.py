@@ -1,4 +1,4 @@
-"""The two-level menu: the seed's names, order and counts, and one mask for showing and for calling."""
+"""The two-level menu: its names, order and counts, and one mask for showing and for calling."""
 
 import pytest
 from hypothesis import given

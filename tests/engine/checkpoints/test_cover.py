@@ -216,7 +216,7 @@ REFUSED: list[tuple[str, str, str]] = [
     ("", ".GIT/config", ".GIT/config belongs to git"),
     ("", ".", ".git belongs to git"),
     ("", "*", ".git belongs to git"),
-    ("", ".*", ".* may name the folder above"),
+    ("", ".*", ".* may refer to the parent folder"),
     ("", ".g*/config", ".git/config belongs to git"),
     ("ln -s /etc here", "here/hostname", "here/hostname is behind a link"),
     ("ln -s /etc here", "he*/hostname", "here is a link to another folder"),

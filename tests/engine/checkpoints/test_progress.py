@@ -8,7 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from quintet.adapters.git.shadow_git import FILES_AT_ONCE, ShadowGit
+from quintet.adapters.git.run_git import STOP, GitStop, GitStopped
+from quintet.adapters.git.shadow_git import FILES_A_LOOK, FILES_AT_ONCE, ShadowGit
 from quintet.domain.journal import protocol as p
 from quintet.domain.ports.ports import Snapshot
 from quintet.engine.checkpoints.keeper import KEEPING, CheckpointKeeper
@@ -107,3 +108,27 @@ def test_the_plain_surface_says_it_in_one_line_or_once(capsys: pytest.CaptureFix
     ]
     assert piped.getvalue() == ""
     assert capsys.readouterr().err == f"{KEEPING}: 0 of 30,000\n"
+
+
+def test_a_look_through_many_names_is_left_when_nobody_waits_for_it(repo: Path, tmp_path: Path) -> None:
+    class Listed(ShadowGit):
+        """Names of many files; somebody interrupts at the first."""
+
+        looked = 0
+
+        def _differing(self, lock: int) -> bytes:
+            return b"".join(b"f%d\0" % number for number in range(10 * FILES_A_LOOK))
+
+        def _left_out(self, name: bytes) -> bool:
+            Listed.looked += 1
+            stop.now()
+            return False
+
+    stop = GitStop()
+    before = STOP.set(stop)
+    try:
+        with pytest.raises(GitStopped):
+            Listed(str(tmp_path / "checkpoints"), str(repo))._tree(0, "")
+    finally:
+        STOP.reset(before)
+    assert Listed.looked == FILES_A_LOOK

@@ -1,21 +1,27 @@
 """/rewind: what the run changed is taken back, what anybody else changed is left alone and named."""
 
+import asyncio
 import os
+import signal
 import subprocess
 import tempfile
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from quintet.app.open import open_session
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.file_changes import CROSSED, OUTSIDE
 from quintet.domain.journal.state import fold
 from quintet.domain.turn.messages import CallPart
+from quintet.engine.session.session import Session
+from quintet.surfaces.headless import Headless
+from quintet.surfaces.one_command import one_command
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.session.test_open_session import stored
@@ -98,6 +104,90 @@ def test_files_and_conversation_go_back_and_come_back(repo: Path) -> None:
     assert run_git(repo) == git
     events = [recorded.event for recorded in stored(repo, driver.session.id)]
     assert msgspec.to_builtins(fold(events)) == msgspec.to_builtins(driver.session.state)
+
+
+class SlowRestore:
+    """Checkpoints that restore nothing until somebody interrupts, or they are let go."""
+
+    def __init__(self, session: Session) -> None:
+        owner = session._owner
+        assert owner
+        self._core, self._kept, self._ownership = owner.core, owner.core.checkpoints, owner.core.ownership
+        self._stop, self._ownership.stop_command = self._ownership.stop_command, self._stopped
+        self._core.checkpoints = cast(Any, self)
+        self.began, self._go = asyncio.Event(), asyncio.Event()
+
+    def _stopped(self, stop: bool) -> None:
+        self._stop(stop)
+        if stop:
+            self._go.set()
+
+    async def restore(self, wanted: Any) -> Any:
+        self.began.set()
+        await self._go.wait()
+        return await self._kept.restore(wanted)
+
+    def let_go(self) -> None:
+        self._core.checkpoints = self._kept
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kept, name)
+
+
+@pytest.mark.parametrize("by", ["an interrupt", "/stop", "an interrupt elsewhere", "/stop elsewhere"])
+def test_a_rewind_is_stopped_from_wherever_the_session_is_attached(repo: Path, by: str) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.turn("first")
+        changed, slow = files(repo), SlowRestore(driver.session)
+        rewind = await driver.session.say("/rewind 1 both")
+        await slow.began.wait()
+        body = p.Say(text="/stop") if "/stop" in by else p.Interrupt()
+        if "elsewhere" in by:
+            async with open_session(str(repo), resume=driver.session.id) as other:
+                assert not other.owned_here
+                stop = await other.submit(body)
+        else:
+            stop = await driver.session.submit(body)
+        followed = driver.session.follow(rewind)
+        assert (await followed.end()).status == "interrupted"
+        ran = cast(p.CommandRan, followed.outcome.event)
+        assert ran.text.startswith("rewind interrupted: 0 files restored, conversation unchanged")
+        assert (await driver.session.follow(stop).end()).status == "done"
+        assert files(repo) == changed and driver.session.state.conversation.messages
+        slow.let_go()
+        await driver.command("/rewind 1 both")
+        assert files(repo) == before and driver.session.state.conversation.messages == []
+
+    before = files(repo)
+    drive(repo, script, replies([WRITE, SHELL]))
+
+
+def test_an_interrupt_before_a_rewind_does_not_stop_it(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.turn("first")
+        await driver.session.submit(p.Interrupt())
+        await driver.command("/rewind 1 both")
+        assert files(repo) == before
+
+    before = files(repo)
+    drive(repo, script, replies([WRITE, SHELL]))
+
+
+@pytest.mark.parametrize("headless", [True, False], ids=["-p", "quintet rewind"])
+def test_a_rewind_from_a_shell_that_is_interrupted_exits_as_interrupted(repo: Path, headless: bool) -> None:
+    async def script(driver: Driver) -> None:
+        await driver.turn("first")
+        slow = SlowRestore(driver.session)
+        line = "/rewind 1 files"
+        ran = (
+            Headless(driver.session, "json").run(line) if headless else one_command(driver.session, line, as_json=True)
+        )
+        running = asyncio.ensure_future(ran)
+        await slow.began.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert await running == 130
+
+    drive(repo, script, replies([WRITE, SHELL]))
 
 
 def test_the_next_turn_after_a_rewind_goes_on_from_there_and_dials_stay(repo: Path) -> None:

@@ -17,6 +17,7 @@ from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.task import TaskStatus
 from quintet.domain.turn.messages import Request, Role
 from quintet.engine.cycle.task_keeper import TaskKeeper
+from quintet.engine.turn.known import LEARNT
 from quintet.testing import FrozenClock, ScriptedModel, call
 from tests.engine.cycles import THREE, TWO, phases, rules, run, statuses, stretch, turned, units, until_stopped
 from tests.engine.driving import Driver, drive
@@ -225,6 +226,32 @@ def test_the_question_about_a_plan_ends_when_something_else_decides(repo: Path, 
             assert not driver.session.state.questions
 
     axes = AxesChange(WorkMode.CHAT, RunControl.ASSISTED, PermissionProfile.NORMAL)
+    drive(repo, script, rules(), axes=axes, person=True)
+
+
+def test_a_plan_that_waits_is_arranged_and_built_as_it_is_then(repo: Path) -> None:
+    axes = AxesChange(WorkMode.CHAT, RunControl.ASSISTED, PermissionProfile.NORMAL)
+
+    async def script(driver: Driver) -> None:
+        assert (await stretch(driver, f"/plan {THREE}")).status == "waiting"
+        asked = await driver.until_type(p.QuestionAsked)
+        first = driver.of(p.PlanMade)[-1]
+        assert not (await driver.command("/arrange task-009")).ok
+        await driver.session.say("/arrange task-003 task-002")
+        closed = await driver.until_type(p.QuestionAnswered)
+        assert (closed.question, closed.by) == (asked.question, "the plan was changed")
+        again = await driver.until_type(p.QuestionAsked)
+        changed = driver.of(p.PlanMade)[-1]
+        assert (changed.milestone, changed.by) == (first.milestone, "user")
+        assert [task.title for task in changed.tasks] == [first.tasks[2].title, first.tasks[1].title]
+        await driver.session.say('/arrange edit task-003 replace "words" with "terms" in *.py')
+        await driver.until_type(p.QuestionAsked)
+        assert again.question not in driver.session.state.questions
+        end = await stretch(driver, "/accept --autonomous --permission-profile trusted")
+        assert (end.status, end.done) == ("done", 2)
+        assert "terms" in (repo / "tally/count.py").read_text()
+        assert not (await driver.command("/arrange task-002")).ok
+
     drive(repo, script, rules(), axes=axes, person=True)
 
 
@@ -579,10 +606,10 @@ def test_s3_3_5_a_standing_rule_goes_over_to_repair_mends_and_comes_back(repo: P
     _lost_page(repo)
     driver, end = run(repo, "/implement", settings={"repair.auto_transition": "auto"})
     assert (end.status, end.done) == ("done", 2)
-    moved = [e for e in driver.of(p.DialsTurned) if e.actor is Actor.RULE]
+    moved = [e for e in driver.of(p.DialsTurned) if e.actor == Actor.RULE]
     shown = [(str(e.after.work_mode), str(e.after.permission_profile)) for e in moved]
     assert shown == [("repair", "normal"), ("build", "trusted")]
-    assert [e.text for e in driver.of(p.Noticed)] == ["fixed    wrote one.md again"]
+    assert [e.text for e in driver.of(p.Noticed) if e.code != LEARNT] == ["fixed    wrote one.md again"]
 
 
 @pytest.mark.parametrize(("choice", "status"), [("y", "done"), ("n", "blocked")])

@@ -200,7 +200,7 @@ def test_what_stopped_a_cycle_is_told_once(repo: Path) -> None:
     told = [line.text for n, e in enumerate(driver.seen) for line in describe(p.Recorded(n, "", e))]
     assert "▸ codex: execute" in told
     assert [line for line in told if "login" in line or "log in" in line] == [
-        "failed   codex: login   0 of 1 task done · 1 unit",
+        "failed   codex: login   0 of 1 task done · 1 attempt",
         "log in",
     ]
 

@@ -8,6 +8,7 @@ import pytest
 from quintet.adapters.files.paths import locate
 from quintet.adapters.sqlite.database import connect_to_read
 from quintet.adapters.sqlite.task_rows import TaskRows
+from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe_cycle import stopped
 from quintet.domain.tasks import board
@@ -154,7 +155,7 @@ def test_s4_what_the_offline_rules_wrote_is_not_done_where_it_is_not_what_the_ta
     add(repo, "a", "intent: [src/never.py]", body='create the file A.md with "a"\n')
     _, end = built(repo)
     assert end.status == "blocked" and statuses(repo) == {"a": "reviewing"}
-    assert "nothing shows that its files were handled: src/never.py does not exist" in end.reason
+    assert "there is no evidence that its files were handled: src/never.py does not exist" in end.reason
 
 
 # ── what the fields hold a unit to
@@ -216,6 +217,22 @@ def test_s3_a_risky_task_asks_before_it_starts(repo: Path) -> None:
         assert (await until_stopped(driver)).status == "done"
 
     drive(repo, script, rules(), person=True)
+
+
+def test_a_no_of_the_user_is_asked_for_once_and_costs_no_retry(repo: Path) -> None:
+    add(repo, "a", body="run the tests\n")
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("/implement")
+        asked = await driver.until_type(p.QuestionAsked)
+        await driver.session.submit(p.Answer(question=asked.question, choice="n"))
+        end = await until_stopped(driver)
+        assert end.status == "blocked" and end.units == 1
+
+    axes = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
+    driver = drive(repo, script, rules(), person=True, axes=axes)
+    assert len(driver.of(p.QuestionAsked)) == 1
+    assert statuses(repo) == {"a": "blocked"} and "the user said no" in moves(repo, "a")[-1].reason
 
 
 def test_with_nobody_attached_a_task_that_asks_first_comes_after_all_that_do_not(repo: Path) -> None:

@@ -156,7 +156,8 @@ def test_repair_mends_by_rule_first_and_needs_no_model_for_it(repo: Path) -> Non
     async def script(driver: Driver) -> None:
         end = await driver.turn("/repair")
         assert (end.status, end.answer) == ("done", "nothing is wrong")
-        assert [e.text for e in driver.of(p.Noticed)] == ["fixed    wrote one.md again"]
+        said = ["fixed    wrote one.md again", "health before: 1 warning; after: no problems"]
+        assert [e.text for e in driver.of(p.Noticed)] == said
 
     drive(repo, script, rules(), axes=ASSISTED)
 
@@ -167,7 +168,7 @@ def test_repair_by_the_offline_rules_says_what_they_cannot_mend(repo: Path) -> N
     async def script(driver: Driver) -> None:
         end = await driver.turn("/repair")
         assert end.status == "blocked" and "TASK_MALFORMED" in end.reason
-        assert end.reason.startswith("the offline rules cannot fix more. The doctor finds 1 problem:")
+        assert end.reason.startswith("the offline rules cannot fix anything else. The doctor finds 1 problem:")
         assert ".. " not in end.reason
 
     drive(repo, script, rules(), axes=ASSISTED)

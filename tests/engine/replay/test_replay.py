@@ -23,7 +23,7 @@ from quintet.domain.base.errors import ModelRateLimited, NotFound, Unplayable
 from quintet.domain.base.redaction import Redaction, secrets_of
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.recording import Recording, read
+from quintet.domain.journal.recording import RecordEntry, Recording, read
 from quintet.domain.turn.messages import Part, Request, TextPart
 from quintet.domain.turn.tool_spec import ToolResult
 from quintet.engine.replay.replay import Parts, Replay, ReplayOutcome, lines, split
@@ -161,6 +161,24 @@ def test_whatever_comes_in_whenever_it_comes_comes_again_at_the_same_place(repo:
     steps += ["<reasoning>…</reasoning>", [call("Write", file_path=f"n{seed}.txt", content="x")], "DONE\nall of it"]
     options: dict[str, Any] = {"settings": {"runs.delivery_check": True, "dials.abort_active_tool": seed % 2 == 0}}
     drive(repo, script, Stuttering(steps * 6, chance), person=seed % 3 > 0, **options)
+
+
+def test_a_checkpoint_that_takes_so_long_that_it_is_shown_comes_out_the_same(repo: Path, tmp_path: Path) -> None:
+    """How far it is depends on the time that passes, which a replay does not have: nothing of it is written down."""
+
+    async def script(driver: Driver) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("quintet.engine.checkpoints.keeper.SHOWN_SECONDS", 0.0)
+            assert (await driver.turn("make it")).status == "done"
+
+    drive(repo, script, ScriptedModel([[call("bash", command="touch made")], "made"]), axes=BUILD)
+    recording = loaded(recorded(tmp_path))
+    entries = recording.segments[0].entries
+    assert "checkpoints.progress" not in [entry.kind for entry in entries]
+    assert replay(recording).equal
+    place = next(i for i, entry in enumerate(entries) if entry.kind.startswith("checkpoints.snapshot"))
+    entries.insert(place, RecordEntry("checkpoints.progress", [1, 2], None))  # as an earlier version wrote it
+    assert replay(recording).equal
 
 
 # ── differences

@@ -16,7 +16,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import fold
 from quintet.domain.turn.messages import Usage
 from quintet.engine.reports import accounts
-from quintet.engine.reports.session_report import Report, report, report_lines
+from quintet.engine.reports.session_report import Report, read, report_lines
 from quintet.testing import FrozenClock, ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.turn.test_turn_runner import Waiting
@@ -207,7 +207,7 @@ def test_a_grouping_there_is_not_is_refused() -> None:
 
 
 def reported(driver: Driver) -> Report:
-    return report(journal(*driver.seen))
+    return read(journal(*driver.seen)).report()
 
 
 def test_a_report_tells_what_a_session_did(repo: Path) -> None:
@@ -283,8 +283,8 @@ def test_a_turn_that_its_next_owner_ended_took_nobody_knows_how_long() -> None:
     taken = p.SessionTaken(owner="o", pid=1, reason="resumed")
     first, later = "2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z"
     ended = [p.Recorded(1, first, opened), p.Recorded(2, first, started), p.Recorded(3, later, ENDED)]
-    assert report(ended).turns[0].seconds == 86_400
-    found = report([*ended, p.Recorded(4, later, taken)])
+    assert read(ended).report().turns[0].seconds == 86_400
+    found = read([*ended, p.Recorded(4, later, taken)]).report()
     assert (found.turns[0].status, found.turns[0].seconds, found.seconds) == ("interrupted", None, 0.0)
 
 

@@ -80,7 +80,7 @@ def test_accepted_edits_go_in_chat_and_nothing_else_does(repo: Path, tmp_path: P
     assert asked[0].text == "Write a?" and asked[0].detail[0].startswith(
         "Reason     in chat every change needs approval"
     )
-    assert "Session    Edit and Write in this project, nothing else" in asked[0].detail
+    assert "Session    “accept edits” allows Edit and Write in this project only" in asked[0].detail
     assert (repo / "a").read_text() == "y\n" and not (repo / "b").exists()
     assert [event.rule.tool for event in driver.of(p.RuleMade)] == ["Write", "Edit"]
     assert all(replay(loaded(path)).equal for path in recordings(tmp_path / "state"))
@@ -100,7 +100,7 @@ def test_a_dial_is_turned_by_the_person_s_answer(
     (repo / "Makefile").write_text("a:\n\ttouch a\n")
     driver = turn(repo, [step], choice, dials)
     (turned,) = driver.of(p.DialsTurned)
-    assert turned.actor is Actor.USER and turned.reason.startswith("answered q-")
+    assert turned.actor == Actor.USER and turned.reason.startswith("answered q-")
     assert (driver.axes.work_mode, driver.axes.permission_profile) == after and (repo / "a").exists()
     assert [event.verdict for event in driver.of(p.CallDecided)] == [Verdict.ASK, Verdict.ALLOW]
     assert len(driver.of(p.QuestionAsked)) == 1

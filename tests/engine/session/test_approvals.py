@@ -37,6 +37,91 @@ def asking(repo: Path, step: list[Any], script: Any, axes: AxesChange = CHAT, **
     return drive(repo, run, ScriptedModel([step, "ok"]), person=True, axes=axes, **options)
 
 
+# ── several edits at once
+
+EDITS = [
+    call("Read", file_path="a.txt"),
+    call("Read", file_path="b.txt"),
+    call("Edit", file_path="a.txt", old_string="last", new_string="LAST"),
+    call("Edit", file_path="a.txt", old_string="first", new_string="FIRST"),
+    call("Write", file_path="b.txt", content="new\n"),
+]
+
+
+def two_files(repo: Path) -> tuple[Path, Path]:
+    first, other = repo / "a.txt", repo / "b.txt"
+    first.write_text("first\n" + "between\n" * 9 + "last\n")
+    other.write_text("old\n")
+    return first, other
+
+
+@pytest.mark.parametrize("choice", ["y", "x", "b"])
+def test_several_edits_of_a_step_are_one_question_with_the_whole_diff(repo: Path, choice: str) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        assert asked.text == "Edit a.txt and b.txt (3 changes)?"
+        assert [one.key for one in asked.choices] == ["y", "x", "b", "n", "e"]
+        written = asked.detail[asked.detail.index("") + 1 :]
+        assert [line for line in written if line[0] in "+-" or line.endswith(".txt")] == [
+            "a.txt",
+            "-  1  first",
+            "+  1  FIRST",
+            "- 11  last",
+            "+ 11  LAST",
+            "b.txt",
+            "- 1  old",
+            "+ 1  new",
+        ]
+        await answered(driver, asked, choice)
+        assert (await driver.until_type(p.TurnFinished)).status == "done"
+
+    first, other = two_files(repo)
+    driver = asking(repo, EDITS, script)
+    assert len(driver.of(p.QuestionAsked)) == 1
+    assert first.read_text().split("between\n" * 9) == ["FIRST\n", "LAST\n"]
+    assert other.read_text() == "new\n"
+
+
+def test_a_no_to_several_edits_answers_them_all_and_the_calls_behind_go_on(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        await answered(driver, asked, "n")
+        assert (await driver.until_type(p.TurnFinished)).status == "done"
+
+    first, other = two_files(repo)
+    driver = asking(repo, [*EDITS, call("Read", file_path="b.txt")], script)
+    assert [ended.status for ended in driver.of(p.ToolFinished)] == ["ok", "ok", *["denied"] * 3, "ok"]
+    assert (first.read_text()[:5], other.read_text()) == ("first", "old\n")
+
+
+def test_a_file_changed_while_one_question_about_several_edits_stands_voids_the_yes(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        other.write_text("from outside\n")
+        await answered(driver, asked, "y")
+        again = await driver.until_type(p.QuestionAsked)
+        assert "- 1  from outside" in again.detail
+        await answered(driver, again, "n")
+        await driver.until_type(p.TurnFinished)
+
+    _, other = two_files(repo)
+    asking(repo, EDITS, script)
+    assert other.read_text() == "from outside\n"
+
+
+def test_an_edit_that_cannot_be_applied_is_refused_to_the_model_and_nobody_is_asked(repo: Path) -> None:
+    async def script(driver: Driver, asked: p.QuestionAsked) -> None:
+        assert asked.text == "Edit b.txt?"
+        await answered(driver, asked, "y")
+        await driver.until_type(p.TurnFinished)
+
+    _, other = two_files(repo)
+    absent = call("Edit", file_path="a.txt", old_string="nowhere", new_string="x")
+    fits = call("Edit", file_path="b.txt", old_string="old", new_string="new")
+    driver = asking(repo, [*EDITS[:2], absent, fits], script)
+    assert [ended.status for ended in driver.of(p.ToolFinished)] == ["ok", "ok", "error", "ok"]
+    assert "that text does not occur in the file" in driver.of(p.ToolFinished)[2].content
+    assert [asked.text for asked in driver.of(p.QuestionAsked)] == ["Edit b.txt?"]
+    assert other.read_text() == "new\n"
+
+
 # ── bound to the exact call
 
 

@@ -41,7 +41,9 @@ def test_s3_7_3_each_axis_lands_at_its_scope(
         await driver.session.say("work")
         await driver.until_type(p.ToolStarted)
         await driver.command(f"/steer {word} {value} {scope}")
-        assert getattr(driver.axes, field) != wanted, "an active tool is never changed under"
+        assert getattr(driver.axes, field) != wanted, (
+            f"an active tool is never changed under: {driver.of(p.ToolFinished)}"
+        )
         let_go(repo)
         await driver.until_type(p.ToolFinished)
         finished = await driver.until_type(p.TurnFinished)
@@ -60,6 +62,30 @@ def test_s3_7_3_each_axis_lands_at_its_scope(
     assert getattr(event.after, field) == wanted and event.scope is scope
     others = {name for name in event.after.__struct_fields__ if name != field}
     assert all(getattr(event.after, name) == getattr(event.before, name) for name in others)
+
+
+def test_a_tool_counts_as_active_from_the_moment_it_is_on_record(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    active: list[bool] = []
+
+    async def script(driver: Driver) -> None:
+        owner = driver.session._owner
+        assert owner
+        append = owner.journal.append
+
+        async def observed(*events: p.Event, **more: Any) -> object:
+            done = await append(*events, **more)
+            if any(
+                isinstance(event, p.ToolStarted) for event in events
+            ):  # others can read it, its turn has not gone on
+                active.append(owner._inputs.activity.tool)
+            return done
+
+        monkeypatch.setattr(owner.journal, "append", observed)
+        let_go(repo)
+        await driver.turn("work")
+
+    drive(repo, script, held_tool(repo))
+    assert active == [True]
 
 
 def test_for_next_unit_holds_for_one_turn_and_reverts_by_itself(repo: Path) -> None:

@@ -17,6 +17,7 @@ from quintet.domain.settings.settings import HookSettings
 from quintet.domain.turn.messages import Role
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.testing import ScriptedModel, call
+from tests.engine.cycles import rules
 from tests.engine.driving import SECONDS, Driver, drive
 from tests.looking import a_while, alive
 from tests.trusted import trust_now
@@ -75,7 +76,7 @@ ENDINGS = [
     (PRE, HookEnd(0, '{"decision": "block", "reason": "no"}'), HookVerdict(blocked=True, reason="no")),
     (PRE, HookEnd(0, '{"decision": "deny"}'), HookVerdict(blocked=True, reason="it gave no reason")),
     (PRE, HookEnd(0, '{"decision": "ask", "reason": "sure?"}'), HookVerdict(asks=True, reason="sure?")),
-    (HookPlace.STOP, HookEnd(0, '{"decision": "ask"}'), HookVerdict(warning='decision "ask" means nothing at Stop')),
+    (HookPlace.STOP, HookEnd(0, '{"decision": "ask"}'), HookVerdict(warning='decision "ask" has no effect at Stop')),
     (PRE, HookEnd(0, '{"additionalContext": "mind the gap"}'), HookVerdict(context="mind the gap")),
     (PRE, HookEnd(2, '{"decision": "allow"}', "no\n"), HookVerdict(blocked=True, reason="no")),
     (PRE, HookEnd(2), HookVerdict(blocked=True, reason="it gave no reason")),
@@ -84,7 +85,7 @@ ENDINGS = [
         HookEnd(2, "", "run the linter"),
         HookVerdict(blocked=True, reason="run the linter", context="run the linter"),
     ),
-    (HookPlace.SESSION_START, HookEnd(2, "", "x"), HookVerdict(warning="a session cannot be held back: x")),
+    (HookPlace.SESSION_START, HookEnd(2, "", "x"), HookVerdict(warning="a hook cannot stop a session from opening: x")),
     (PRE, HookEnd(1, "", "broken\nmore"), HookVerdict(warning="exit 1: broken")),
     (PRE, HookEnd(127), HookVerdict(warning="exit 127")),
     (PRE, HookEnd(2, "", "no", timed_out=True), HookVerdict(warning="it did not end within 30 s and was killed")),
@@ -357,3 +358,11 @@ def test_a_projects_hooks_run_only_where_its_folder_is_trusted_and_after_the_use
     assert (repo / "ran").read_text().split() == (["user", "project"] if trusted else ["user"])
     ignored = [event.text for event in driver.of(p.Noticed) if "hooks.session_start is ignored" in event.text]
     assert bool(ignored) is not trusted
+
+
+def test_offline_rules_say_which_hook_stopped_them(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        end = await driver.turn("git status")
+        assert f"your hook `{NO}`: not on Fridays" in end.answer and "permission profile" not in end.answer
+
+    drive(repo, script, rules(), settings={"hooks.pre_tool_use": [NO], "tools.presentation": "menu"})

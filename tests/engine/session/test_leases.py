@@ -13,7 +13,9 @@ from quintet.adapters.processes.system import process_identity
 from quintet.domain.journal.store_rows import SessionRow
 from quintet.engine.session.leases import owner_lives
 
-HERE = {os.getpid(): "boot/space/100", 7: "boot/space/70"}
+
+def here(pid: int) -> str:
+    return {os.getpid(): "boot/space/100", 7: "boot/space/70"}.get(pid, "")
 
 
 def row(owner: str, started: str, pid: int = 7, until: float = 0.0) -> SessionRow:
@@ -37,11 +39,11 @@ def row(owner: str, started: str, pid: int = 7, until: float = 0.0) -> SessionRo
     ],
 )
 def test_an_owner_lives_while_its_process_does(started: str, pid: int, until: float, lives: bool) -> None:
-    assert owner_lives(row("owner-1", started, pid, until), 50.0, lambda pid: HERE.get(pid, "")) is lives
+    assert owner_lives(row("owner-1", started, pid, until), 50.0, here) is lives
 
 
 def test_nobody_owns_what_has_no_owner() -> None:
-    assert not owner_lives(row("", "boot/space/70", until=9e9), 50.0, lambda pid: HERE.get(pid, ""))
+    assert not owner_lives(row("", "boot/space/70", until=9e9), 50.0, here)
 
 
 def test_a_process_that_is_stopped_lives_and_one_that_was_killed_does_not() -> None:

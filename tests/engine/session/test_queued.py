@@ -43,7 +43,7 @@ def test_what_waits_is_listed_changed_and_dropped_one_by_one_and_an_interrupt_ho
         assert "held" in (await driver.command("/queued")).text
         await driver.turn("a new one")
         assert begun(driver) == ["wait", "a new one"], "what is held waits on"
-        assert (await driver.command("/resume")).text == "continues with what is queued"
+        assert (await driver.command("/resume")).text == "continues with the queued inputs"
         await driver.ended(said[-1])
         assert begun(driver)[2:] == ["input 1", "input 2", "input four --with a flag", "input 5"]
         assert [e.submission for e in driver.of(p.InputWithdrawn)] == [said[2]]

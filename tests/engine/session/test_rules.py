@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from quintet.adapters.settings.gate_terms import FileRuleBook
+from quintet.adapters.settings.rule_book import FileRuleBook
 from quintet.domain.base.errors import NotFound, SettingsError
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
@@ -251,7 +251,7 @@ def test_a_broken_rules_file_is_said_and_nothing_runs(repo: Path, book: FileRule
 def test_rules_added_by_several_processes_at_once_are_all_there(book: FileRuleBook, tmp_path: Path) -> None:
     add = (
         "import sys\n"
-        "from quintet.adapters.settings.gate_terms import FileRuleBook\n"
+        "from quintet.adapters.settings.rule_book import FileRuleBook\n"
         "from quintet.domain.permission.rules import Rule\n"
         "book = FileRuleBook(sys.argv[1])\n"
         "sys.stdin.readline()\n"

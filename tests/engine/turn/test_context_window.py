@@ -136,7 +136,7 @@ def test_a_small_window_holds_long_work_and_no_overflow_reaches_the_user(repo: P
     async def script(driver: Driver) -> None:
         assert (await driver.turn("count the rows of ALPHA and spare the BETA ones")).answer == "done"
 
-    driver = drive(repo, script, model, settings={**SMALL, **MENU})
+    driver = drive(repo, script, model, settings={**SMALL, **MENU, "skills.head_bytes": 0})
     assert sum(len(e.content) for e in driver.of(p.ToolFinished)) / 4 > 400_000
     assert (model.refused, driver.of(p.ModelFailed), driver.of(p.Noticed)) == (0, [], [])
     events = driver.of(p.HistoryCompacted)

@@ -14,6 +14,7 @@ from tests.engine.driving import Driver, drive
 
 LOCAL_GIT = [tool for tool in TOOL_MODES["git"].tool_list if tool in BY_NAME]
 MENU = {"tools.presentation": "menu"}
+CHECKED = {"runs.delivery_check": True}
 
 
 def shown(model: ScriptedModel, request: int) -> list[str]:
@@ -126,6 +127,21 @@ def test_the_model_waits_for_an_answer_only_where_somebody_can_give_one(
     model = ScriptedModel([[call("message_user", message="which one?", block_on_user=True)], "I took the first"])
     axes = AxesChange(WorkMode.BUILD, control, PermissionProfile.TRUSTED)
     drive(repo, script, model, person=person, axes=axes)
+
+
+def test_a_question_to_the_user_is_no_delivery_and_is_not_checked_as_one(repo: Path) -> None:
+    async def script(driver: Driver) -> None:
+        finished = await driver.turn("work")
+        assert (finished.status, finished.answer, finished.delivery) == ("done", "which one?", "")
+
+    steps = [
+        [call("Write", file_path="a.txt", content="x")],
+        [call("message_user", message="which one?", block_on_user=True)],
+    ]
+    axes = AxesChange(WorkMode.BUILD, RunControl.ASSISTED, PermissionProfile.TRUSTED)
+    driver = drive(repo, script, ScriptedModel([*steps, "DONE"]), person=True, axes=axes, settings=CHECKED)
+    assert len(driver.of(p.ModelRequested)) == 2
+    assert driver.of(p.DeliveryChecked) == []
 
 
 def test_in_manual_the_meta_tools_do_not_ask(repo: Path) -> None:

@@ -37,7 +37,7 @@ def test_a_page_comes_after_the_results_of_the_step_and_once(repo: Path) -> None
     roles = [message.role for message in model.requests[1].messages[1:]]
     assert roles == [Role.USER, Role.ASSISTANT, Role.TOOL, Role.TOOL, Role.USER]
     said = model.requests[1].messages[-1].text
-    assert said.endswith("From tally/AGENTS.md:\n\nCount in bytes.") and "this one counts" in said
+    assert said.endswith("From tally/AGENTS.md:\n\nCount in bytes.") and "these count" in said
     assert model.requests[1].messages[0] == model.requests[0].messages[0]
     assert [m.text for m in model.requests[-1].messages].count(said) == 1
 

@@ -65,7 +65,7 @@ FINE = [
     "Set the variable before the loop.",
     "Move the function to another module.",
     "Go through the failing tests one by one.",
-    "Go on.",
+    "Continue.",
     "Return what you found.",
     "Settings are in a file.",
     "Change nothing. The work mode is the user's.",
@@ -173,7 +173,7 @@ def test_every_shipped_page_passes_and_none_names_a_command_that_turns_a_dial() 
 
 
 SOURCES = Path(PROMPTS).parent
-SPOKEN = frozenset({"Message", "Corrected", "AgentsPageTold"})  # what becomes a message to a model
+SPOKEN = frozenset({"Message", "Corrected", "AgentsPageTold", "Recalled"})  # what becomes a message to a model
 
 
 def _prose(node: ast.expr) -> bool:

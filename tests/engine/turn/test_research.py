@@ -45,8 +45,8 @@ def test_citations_of_files_are_looked_up_and_the_rest_kept_as_it_is(repo: Path)
     assert marks == {
         "tally/count.py:3": "",
         "tally/count.py:1-3": "",
-        "tally/count.py:40": "no such line: the file has 3",
-        "tally/count.py:2-9": "no such line: the file has 3",
+        "tally/count.py:40": "no such line: the file ends at line 3",
+        "tally/count.py:2-9": "no such line: the file ends at line 3",
         "tally/trim.py:1": "no such file",
         "https://docs.python.org:443/3/library": "",
         "The manual, page 3": "",

@@ -88,7 +88,7 @@ def test_places_that_are_none_are_marked_and_kept(repo: Path) -> None:
     event, text, value = made(driver)
     marks = {found["title"]: found["unresolved"] for found in value["findings"]}
     assert marks == {
-        "too far": f"no such line: the file has {len(SHOP.splitlines())}",
+        "too far": f"no such line: the file ends at line {len(SHOP.splitlines())}",
         "nowhere": "no such file",
         "outside": "no such file",
         "secret": "protected, not checked",
@@ -159,7 +159,7 @@ def test_a_range_or_a_branch_is_reviewed_as_it_stands_there(repo: Path, wanted: 
     assert event.subject == wanted
     assert not (repo / "tally/shop.py").exists()  # its lines were counted on the branch
     assert {found["title"]: found["unresolved"] for found in value["findings"] if found["unresolved"]} == {
-        "beyond": f"no such line: the file has {len(SHOP.splitlines())}"
+        "beyond": f"no such line: the file ends at line {len(SHOP.splitlines())}"
     }
     assert event.findings == {"high": 3, "medium": 1, "low": 2}
     assert fingerprint(repo) == before

@@ -164,7 +164,7 @@ def test_the_outcome_of_an_input_lists_its_own_skipped_calls(repo: Path) -> None
     drive(repo, script, ScriptedModel([[PUSH], [WRITE], "w", "DONE\nw", [WRITE], "w"]), axes=AUTONOMOUS)
     assert [[call.line for call in skipped] for skipped in found] == [["git push --force"], []]
     (one,) = found[0]
-    assert (one.tool, one.reason) == ("bash", "publishing always needs approval (git push: publishes by force)")
+    assert (one.tool, one.reason) == ("bash", "publishing always needs approval (git push: publishes with --force)")
     assert "publish" in one.effects
 
 

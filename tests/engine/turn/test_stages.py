@@ -10,7 +10,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.turn.corrections import Correction
 from quintet.domain.turn.messages import Role
 from quintet.domain.turn.stage_policy import LOOKING
-from quintet.surfaces.transcript import transcript
+from quintet.surfaces.transcript.stored import transcript
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 
@@ -93,6 +93,7 @@ def test_the_happy_path_event_by_event(repo: Path) -> None:
         "ModelRequested",
         "ModelReplied",
         "DeliveryChecked",
+        "Noticed",  # of what is kept of it
         "TurnFinished",
     ]
     assert stages(driver) == ["act", "tool_followup"]  # what was changed shows it: nobody is asked

@@ -1,7 +1,7 @@
 """Turns: scripted model in, events out."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -260,14 +260,16 @@ def test_a_limit_ends_the_run_and_names_itself(repo: Path, setting: str, value: 
 @pytest.mark.parametrize(
     ("model", "last"),
     [
-        (ScriptedModel(["never"], delay=3600.0), "ModelRequested"),
-        (ScriptedModel(["word " * 10_000], chunk=5, delay=0.1), "ModelReplied"),
-        (ScriptedModel([[call("bash", command="sleep 3600")]]), "ToolFinished"),
-        (ScriptedModel([[call("bash", command="sleep 3600 & wait", timeout=3_000_000)]]), "ToolFinished"),
+        (lambda: ScriptedModel(["never"], delay=3600.0), "ModelRequested"),
+        (lambda: ScriptedModel(["word " * 10_000], chunk=5, delay=0.1), "ModelReplied"),
+        (lambda: ScriptedModel([[call("bash", command="sleep 3600")]]), "ToolFinished"),
+        (lambda: ScriptedModel([[call("bash", command="sleep 3600 & wait", timeout=3_000_000)]]), "ToolFinished"),
     ],
     ids=["hang", "drip", "tool", "tool with children"],
 )
-def test_the_time_of_a_turn_ends_it_inside_a_step_and_is_named(repo: Path, model: ScriptedModel, last: str) -> None:
+def test_the_time_of_a_turn_ends_it_inside_a_step_and_is_named(
+    repo: Path, model: Callable[[], ScriptedModel], last: str
+) -> None:
     async def script(driver: Driver) -> None:
         finished = await driver.turn("go")
         assert (finished.status, finished.reason) == ("limit", "limits.max_seconds = 0.8")
@@ -276,7 +278,7 @@ def test_the_time_of_a_turn_ends_it_inside_a_step_and_is_named(repo: Path, model
         if stopped:
             assert (await driver.turn("and now?")).answer == "done"
 
-    driver = drive(repo, script, model, settings={"limits.max_seconds": 0.8})
+    driver = drive(repo, script, model(), settings={"limits.max_seconds": 0.8})
     assert last in driver.types()
 
 
@@ -340,14 +342,14 @@ def test_what_would_ask_with_nobody_attached_is_not_run_and_the_model_is_told(re
         assert (finished.status, finished.delivery) == ("blocked", "NEEDS_WORK")
         assert finished.reason == (
             "1 call skipped, because nobody can approve in a non-interactive run: "
-            "git push --force: publishing always needs approval (git push: publishes by force)"
+            "git push --force: publishing always needs approval (git push: publishes with --force)"
         )
 
     model = ScriptedModel([[call("bash", command="git push --force")], *["I could not.", "NEEDS_WORK\nnot pushed"] * 2])
     driver = drive(repo, script, model)
     told = model.requests[1].messages[-1].text
     assert told.startswith(
-        "not run: publishing always needs approval (git push: publishes by force). The call was bash git push"
+        "not run: publishing always needs approval (git push: publishes with --force). The call was bash git push"
     )
     assert "Nobody can approve calls in this run" in told and "split a combined line into separate calls" in told
     assert driver.of(p.ToolStarted) == []

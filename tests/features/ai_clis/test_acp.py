@@ -8,7 +8,15 @@ import pytest
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.permission.effects import Grant
 from quintet.domain.permission.gate import Sandbox
-from quintet.domain.tasks.executors import Assignment, CallBegan, CallEnded, ExecutorFailure, ExecutorPart, Spent
+from quintet.domain.tasks.executors import (
+    Assignment,
+    CallBegan,
+    CallEnded,
+    ExecutorFailure,
+    ExecutorPart,
+    Printed,
+    Spent,
+)
 from quintet.domain.tasks.roles import ExecutorRole
 from quintet.domain.turn.messages import Usage
 from quintet.features.ai_clis.acp import AcpAgent
@@ -178,6 +186,21 @@ def test_an_answer_that_is_an_error_is_a_failure(answer: str) -> None:
     assert (ok, failure, problem) == (False, None, answer), "its words say of which kind"
 
 
+def test_an_error_after_words_about_its_attempts_is_a_failure() -> None:
+    talk = Talk()
+    talk.opened()
+    talk.says("Info: Request failed due to a transient API error. Retrying...")
+    talk.says("Error: Authentication failed with provider at http://127.0.0.1:9/v1 (HTTP 401).")
+    ok, failure, problem = talk.ends()
+    assert (ok, failure) == (False, None)
+    assert problem.startswith("Error: Authentication failed")
+    streams = Talk()
+    streams.opened()
+    for word in ("Done; it now says ", "Error", ": 401"):
+        streams.says(word)
+    assert streams.ends()[0], "an answer that ends in such words is an answer"
+
+
 @pytest.mark.parametrize("answer", ["Error handling now covers 401 and 429.", "I fixed the error: 429 is retried."])
 def test_an_answer_about_errors_after_work_is_an_answer(answer: str) -> None:
     talk = Talk()
@@ -213,3 +236,57 @@ def test_silence_while_it_waits_for_its_model_is_its_services() -> None:
     assert talk.agent.waits_for_model
     talk.call("in_progress")
     assert not talk.agent.waits_for_model
+
+
+def test_a_thread_that_it_calls_broken_is_a_failure_of_the_kind_that_its_last_words_say() -> None:
+    talk = Talk()
+    talk.opened()
+    talk.says("Warning: Model metadata not found.\n\n")
+    talk.update("session_info_update", _meta={"codex": {"threadStatus": {"type": "systemError"}}})
+    talk.says("exceeded retry limit, last status: 429 Too Many Requests\n\n")
+    ok, failure, problem = talk.ends()
+    assert (ok, failure) == (False, None), "its words say of which kind"
+    assert problem == "exceeded retry limit, last status: 429 Too Many Requests"
+    vague = Talk()
+    vague.opened()
+    vague.update("session_info_update", _meta={"codex": {"threadStatus": {"type": "systemError"}}})
+    vague.says("Something went wrong.")
+    assert vague.ends() == (False, ExecutorFailure.UNREACHABLE, "Something went wrong.")
+    mended = Talk()
+    mended.opened()
+    for status in ("systemError", "active"):
+        mended.update("session_info_update", _meta={"codex": {"threadStatus": {"type": status}}})
+    mended.says("DONE")
+    assert mended.ends()[0], "it went on"
+
+
+def test_what_it_tries_again_is_told_and_a_refused_key_is_not_tried_again() -> None:
+    talk = Talk()
+    talk.hears(id=1, result={"protocolVersion": 1})
+    talk.hears(id=2, result={"sessionId": "s"})
+    again = {"type": "system", "subtype": "api_retry", "attempt": 1, "error": "rate_limit", "error_status": 429}
+    talk.hears(method="_claude/sdkMessage", params={"sessionId": "s", "message": again})
+    assert talk.parts == [Printed("rate_limit (status 429), attempt 1")]
+    assert talk.agent.outcome is None
+    refused = {**again, "error": "authentication_failed", "error_status": 401}
+    talk.hears(method="_claude/sdkMessage", params={"sessionId": "s", "message": refused})
+    assert talk.agent.outcome and talk.agent.outcome.hopeless
+    assert (talk.agent.outcome.status, talk.agent.outcome.problem) == (401, "authentication_failed (status 401)")
+
+
+def test_words_of_claude_about_its_retries_are_asked_for_when_a_session_begins() -> None:
+    (new,) = Talk().hears(id=1, result={"protocolVersion": 1})
+    wanted = [{"type": "system", "subtype": "api_retry"}]
+    assert new["params"]["_meta"] == {"claudeCode": {"emitRawSDKMessages": wanted}}
+
+
+def test_codex_says_what_it_reconnects_after() -> None:
+    talk = Talk()
+    talk.opened()
+    error = {"message": "Reconnecting... 1/5", "additionalDetails": "high demand", "willRetry": True}
+    talk.update("session_info_update", _meta={"codex": {"error": error}})
+    assert talk.parts == [Printed("Reconnecting... 1/5: high demand")]
+    talk.update("tool_call", toolCallId="c", kind="execute", title="make", status="in_progress")
+    output = {"terminal_output_delta": {"data": "make: not found", "terminal_id": "c"}}
+    talk.update("tool_call_update", toolCallId="c", status="failed", _meta=output)
+    assert talk.parts[-1] == CallEnded("c", False, "make: not found")

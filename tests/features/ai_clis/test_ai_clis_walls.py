@@ -102,7 +102,7 @@ def test_what_it_says_it_wrote_where_nothing_lasts_is_noted(walled: Executing, n
     _, ended = walled(name, f"edit {lost}")
     assert ended.ok and not lost.exists()
     (note,) = ended.notes
-    assert note.startswith(f"{lost} was written where only it sees it")
+    assert note.startswith(f"{lost} was written inside its sandbox only")
     assert walled(name, f"edit {kept}")[1].notes == () and kept.exists()
 
 

@@ -4,8 +4,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import urlsplit
+
+from tests.loopback import in_thread
 
 PAGES = {
     "/": """<title>Home</title><h1>Welcome</h1><p>Read <a href="/form">the form</a> first, then go on.</p>
@@ -93,8 +95,8 @@ PAGES = {
 class Site:
     """Serves PAGES; `asked` are the requests that came, `release` lets go of pages that wait for it."""
 
-    def __init__(self, port: int) -> None:
-        self.port = port
+    def __init__(self) -> None:
+        self.port = 0
         self.release = threading.Event()
         self.asked: list[tuple[str, str, bytes]] = []
         self.files: dict[str, bytes] = {}
@@ -105,18 +107,11 @@ class Site:
 
 @contextmanager
 def serving() -> Iterator[Site]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    server.daemon_threads = True
-    server.site = site = Site(server.server_port)  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    site = Site()
+    with in_thread(_Handler, ends=site.release.set) as server:
+        server.site = site  # type: ignore[attr-defined]
+        site.port = server.server_port
         yield site
-    finally:
-        site.release.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,19 @@ def site() -> Iterator[Site]:
         yield site
 
 
-@pytest.fixture
-def web(tmp_path: Path) -> Iterator[Browsing]:
-    with browsing(tmp_path) as tools:
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browsing]:
+    """One browser for all that do not look at its start or its end: to start one takes longer than most tests."""
+    with browsing(tmp_path_factory.mktemp("browser")) as tools:
         yield tools
+
+
+@pytest.fixture
+def web(one: Browsing, monkeypatch: pytest.MonkeyPatch) -> Browsing:
+    """The one browser, whose programs know nothing of this test's environment."""
+    for name in ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(one.outputs.parent))
+    return one
 
 
 def test_nothing_runs_before_the_first_call_and_nothing_after_the_last(tmp_path: Path, site: Site) -> None:
@@ -41,10 +50,11 @@ def test_nothing_runs_before_the_first_call_and_nothing_after_the_last(tmp_path:
     assert not os.path.exists(folder)
 
 
-def test_a_secret_of_the_environment_stays_here(web: Browsing, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_secret_of_the_environment_stays_here(tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_TOKEN", "hunter2-hunter2")
-    web.ok("navigate", url=site("/"))
-    found = web.environments()
+    with browsing(tmp_path) as web:
+        web.ok("navigate", url=site("/"))
+        found = web.environments()
     assert found and not [one for one in found if b"hunter2" in one]
 
 
@@ -155,6 +165,14 @@ def test_a_script_that_does_not_end_is_ended(web: Browsing, site: Site, monkeypa
     assert web.ok("console", content="1 + 1") == "2"
 
 
+def test_a_page_may_not_open_tabs_without_end(web: Browsing, site: Site) -> None:
+    web.ok("navigate", url=site("/flood"))
+    told = "\n".join(web.click('button "Flood"'))
+    while "the new one was closed" not in told:  # a slow machine may tell it with a later call
+        told += web.ok("console")
+    assert web.ok("view").partition("(other tabs: ")[2].partition(")")[0].count(", ") == 18
+
+
 def test_restart_forgets_cookies_and_tabs(web: Browsing, site: Site) -> None:
     web.ok("navigate", url=site("/form"))
     web.ok("console", content="document.cookie = 'a=1'")
@@ -164,14 +182,6 @@ def test_restart_forgets_cookies_and_tabs(web: Browsing, site: Site) -> None:
     assert "other tabs" not in web.last
     assert web.ok("console", content="document.cookie") == ""
     assert "refused" in web.fails("restart", url="chrome://gpu")
-
-
-def test_a_page_may_not_open_tabs_without_end(web: Browsing, site: Site) -> None:
-    web.ok("navigate", url=site("/flood"))
-    told = "\n".join(web.click('button "Flood"'))
-    while "the new one was closed" not in told:  # a slow machine may tell it with a later call
-        told += web.ok("console")
-    assert web.ok("view").partition("(other tabs: ")[2].partition(")")[0].count(", ") == 18
 
 
 def test_slow_pages_are_waited_for_only_so_long(tmp_path: Path, site: Site) -> None:
@@ -188,28 +198,40 @@ def test_slow_pages_are_waited_for_only_so_long(tmp_path: Path, site: Site) -> N
     assert "the page has not finished loading; use browser_view again" in said
 
 
-def test_a_download_without_end_is_given_up(site: Site, tmp_path: Path) -> None:
-    with browsing(tmp_path) as web:
-        web.ok("navigate", url=site("/"))
-        tabs = web.browser._tabs
-        tabs.downloads = Downloads(str(web.outputs), tabs.tell, most_bytes=1_000_000)
-        said = web.ok("navigate", url=site("/endless"))
-        assert "(the download of endless.bin was stopped: it has more than 1,000,000 bytes)" in said
-        assert not list(web.outputs.glob("endless*"))
+@pytest.fixture
+def bounded(web: Browsing, site: Site, tmp_path: Path) -> Iterator[Callable[[int], Path]]:
+    """`bounded(most)` is a folder for downloads, none of which may have more bytes than that."""
+    web.ok("navigate", url=site("/"))
+    tabs = web.browser._tabs
+    usual = tabs.downloads
+
+    def bound(most_bytes: int) -> Path:
+        folder = tmp_path / "downloads"
+        tabs.downloads = Downloads(str(folder), tabs.tell, most_bytes=most_bytes)
+        return folder
+
+    yield bound
+    tabs.downloads = usual
 
 
-def test_each_download_is_bounded_by_itself_and_nothing_of_a_failed_one_is_left(site: Site, tmp_path: Path) -> None:
-    with browsing(tmp_path) as web:
-        web.ok("navigate", url=site("/"))
-        tabs = web.browser._tabs
-        tabs.downloads = Downloads(str(web.outputs), tabs.tell, most_bytes=10_000)
-        for _ in range(3):  # of 6,000 bytes each
-            assert "(downloaded _re port.csv, 6,000 bytes" in web.ok("navigate", url=site("/download"))
-        tabs.downloads._kept = 40_001
-        assert "was refused: the downloads of this session already have 40,001 bytes" in web.ok(
-            "navigate", url=site("/download")
-        )
-        assert len(list(web.outputs.iterdir())) == 3
+def test_a_download_without_end_is_given_up(web: Browsing, site: Site, bounded: Callable[[int], Path]) -> None:
+    folder = bounded(1_000_000)
+    said = web.ok("navigate", url=site("/endless"))
+    assert "(the download of endless.bin was stopped: it has more than 1,000,000 bytes)" in said
+    assert not list(folder.glob("endless*"))
+
+
+def test_each_download_is_bounded_by_itself_and_nothing_of_a_failed_one_is_left(
+    web: Browsing, site: Site, bounded: Callable[[int], Path]
+) -> None:
+    folder = bounded(10_000)
+    for _ in range(3):  # of 6,000 bytes each
+        assert "(downloaded _re port.csv, 6,000 bytes" in web.ok("navigate", url=site("/download"))
+    web.browser._tabs.downloads._kept = 40_001
+    assert "was refused: the downloads of this session already have 40,001 bytes" in web.ok(
+        "navigate", url=site("/download")
+    )
+    assert len(list(folder.iterdir())) == 3
 
 
 def test_a_trusted_projects_pages_may_use_its_files(tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_why_an_element_cannot_be_clicked_is_said(web: Browsing, site: Site) -> 
     country = web.id("combobox")
     assert "use browser_select_option to choose from it" in web.fails("click", element_id=country)
     assert web.fails("select_option", index=7, element_id=country) == "index = 7: it has 3 options, numbered from 0"
-    assert "is not a list of options" in web.fails("select_option", index=0, element_id=web.id('textbox "User name"'))
+    assert "is not a select field" in web.fails("select_option", index=0, element_id=web.id('textbox "User name"'))
     assert "a date 2026-01-31" in web.fails("type", content="soon", element_id=web.id('textbox "Born"'))
     assert web.fails("click", element_id="the button").startswith(
         'element_id "the button": expected an id from browser_view'

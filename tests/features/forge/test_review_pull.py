@@ -47,7 +47,7 @@ def test_s3_a_pull_request_that_is_not_here_is_reviewed_as_the_forge_shows_it(re
     assert event.subject == "ada/tea#7"
     assert {found["title"]: found["unresolved"] for found in value["findings"]} == {
         "too hot": "",
-        "too far": "no such line: the file has 2",
+        "too far": "no such line: the file ends at line 2",
         "nowhere": "no such file",
         "secret": "protected, not checked",
     }
@@ -83,7 +83,7 @@ def test_a_pull_request_that_cannot_be_found_begins_nothing(repo: Path) -> None:
         assert "is on github.com, but the forge in use is 127.0.0.1" in said
         git(repo, "remote", "set-url", "origin", "git@127.0.0.1:ada/tea")
         said = (await driver.command("/review 404")).text
-        assert "pull request ada/tea#404 cannot be reviewed: the forge answers 404" in said
+        assert "pull request ada/tea#404 cannot be reviewed: the forge answered 404" in said
 
     with hub() as forge:
         driver = drive(repo, script, axes=CHAT, settings={"forge.url": forge.server.url})

@@ -67,7 +67,7 @@ def test_a_pull_request_is_shown_with_its_files_talk_and_diff(repo: Path, forge:
     said = tools(repo, forge).ok("git_view_pr", **PULL)
     assert said == (
         "# Brew stronger tea (#7, open)\n"
-        "ada wants ada:tea merged into shop:main\n"
+        "ada asks to merge ada:tea into shop:main\n"
         "1 files, +2 -1 · can be merged · head aaaaaaaaaaaa · https://hub.example/ada/tea/pull/7\n\n"
         "It was too weak.\n\n"
         "## Files (1)\n\n- tea.py +2 -1 modified\n\n"
@@ -255,7 +255,7 @@ def test_a_read_that_fails_on_the_server_is_tried_again(repo: Path, forge: Hub) 
     forge.first = [Answer("bad gateway", 502), Answer("busy", 503)]
     assert "Brew stronger tea" in tools(repo, forge).ok("git_view_pr", **PULL)
     forge.first = [Answer("down", 500) for _ in range(3)]
-    assert "the forge answers 500" in tools(repo, forge).fails("git_view_pr", **PULL)
+    assert "the forge answered 500" in tools(repo, forge).fails("git_view_pr", **PULL)
     assert forge.first == []
 
 
@@ -294,7 +294,7 @@ def test_errors_are_in_the_forges_own_words(repo: Path, forge: Hub) -> None:
     forge.first = [Answer(body, 422)]
     pr = {"repo": "ada/tea", "title": "T", "head_branch": "t", "base_branch": "main"}
     assert tools(repo, forge).fails("git_create_pr", **pr) == (
-        "the forge answers 422: Validation Failed: A pull request already exists for ada:tea."
+        "the forge answered 422: Validation Failed: A pull request already exists for ada:tea."
     )
     assert "Not Found" in tools(repo, forge).fails("git_view_pr", repo="ada/tea", pull_number=404)
     assert "expected owner/name" in tools(repo, forge).fails("git_view_pr", repo="tea", pull_number=7)

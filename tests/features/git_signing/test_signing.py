@@ -28,11 +28,11 @@ def test_the_program_is_the_users_and_the_key_may_be_the_repositorys() -> None:
 @pytest.mark.parametrize(
     ("own", "why"),
     [
-        ({}, "knows no key"),
-        ({"user.signingkey": "--homedir=/x"}, "knows no key"),
+        ({}, "has no signing key"),
+        ({"user.signingkey": "--homedir=/x"}, "has no signing key"),
         ({"gpg.format": "x509", "user.signingkey": "k"}, "x509"),
-        ({"gpg.format": "ssh", "user.signingkey": "/home/u/project/key.pub"}, "lies in the project"),
-        ({"gpg.format": "ssh", "user.signingkey": "~/project/../project/key"}, "lies in the project"),
+        ({"gpg.format": "ssh", "user.signingkey": "/home/u/project/key.pub"}, "is in the project"),
+        ({"gpg.format": "ssh", "user.signingkey": "~/project/../project/key"}, "is in the project"),
     ],
 )
 def test_what_is_no_key_of_the_users_signs_nothing(own: dict[str, str], why: str) -> None:
@@ -43,7 +43,7 @@ def test_what_is_no_key_of_the_users_signs_nothing(own: dict[str, str], why: str
 def test_a_commit_is_checked_before_it_is_signed() -> None:
     commit = hashlib.sha1(b"commit %d\0%b" % (len(RAW), RAW)).hexdigest()
     checked(RAW, commit, "abc")
-    with pytest.raises(ToolFailed, match="another commit"):
+    with pytest.raises(ToolFailed, match="a different commit"):
         checked(RAW + b"x", commit, "abc")
     with pytest.raises(ToolFailed, match="moved HEAD"):
         checked(RAW, commit, "def")

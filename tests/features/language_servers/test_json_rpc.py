@@ -16,7 +16,7 @@ class Closed:
         raise BrokenPipeError
 
 
-@pytest.mark.parametrize(("ends", "why"), [(True, "it ended"), (False, "it no longer listens")])
+@pytest.mark.parametrize(("ends", "why"), [(True, "it ended"), (False, "it no longer accepts input")])
 def test_a_program_that_has_ended_is_said_to_have_ended_whichever_pipe_tells_first(
     monkeypatch: pytest.MonkeyPatch, ends: bool, why: str
 ) -> None:

@@ -13,14 +13,18 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from quintet.adapters.files.paths import locate
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.processes.host_programs import stay_out_of
 from quintet.adapters.processes.system import descendants, process_start
 from quintet.adapters.sandbox.containment import Launch
+from quintet.adapters.settings.gate_terms import make_terms
+from quintet.app.open import make_containment
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl
 from quintet.domain.journal.protocol import ToolFinished
 from quintet.domain.permission.effects import Effect, Grant
 from quintet.domain.permission.gate import Verdict
+from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.features.language_servers.servers import LocalLanguageServers
 from quintet.testing import ScriptedModel, call
@@ -255,7 +259,7 @@ def test_without_a_server_the_language_the_candidates_and_the_remedy_are_named(r
         tools.write("main.go", "package main\n")
         said = await tools.refused("file_diagnostics", "main.go")
         assert said.splitlines() == [
-            "no language server for Go is here; looked for gopls",
+            "no language server for Go is installed; looked for gopls",
             "The user can install one: go install golang.org/x/tools/gopls@latest",
         ]
         said = await tools.refused("file_diagnostics", "tally/count.py")
@@ -467,7 +471,7 @@ def test_a_server_that_does_not_answer_is_given_up(
 ) -> None:
     async def body(tools: Asking) -> None:
         said = await tools.refused("file_diagnostics", "tally/count.py")
-        assert "ty: no answer within 0.5 s" in said or "ty: it no longer listens" in said
+        assert "ty: no answer within 0.5 s" in said or "ty: it no longer accepts input" in said
         assert children() == before
 
     before = children()
@@ -603,3 +607,26 @@ elif number:
         assert said == "tally/count.py:1:5  def words(text: str) -> int:"
 
     asking(repo, body, **hostile(code))
+
+
+@pytest.mark.system("bwrap")
+def test_a_server_that_misses_what_the_sandbox_hides_says_so(repo: Path) -> None:
+    """The server lies in the project, and reads a file of the home that it was not shown."""
+    home = Path(os.environ["HOME"])
+    (home / "tool").mkdir()
+    (home / "tool/rules.toml").write_text("x = 1\n")
+    fake = repo / "bin/ty"
+    fake.parent.mkdir()
+    fake.write_text(f"#!/bin/sh\ncat {home}/tool/rules.toml >&2 || exit 1\nexec sleep 60\n")
+    fake.chmod(0o755)
+    places, settings = locate(str(repo)), Settings(sandbox=SandboxSettings(use="bwrap"))
+    containment = make_containment(places, settings, make_terms(places, settings))
+
+    async def body(tools: Asking) -> None:
+        said = await tools.refused("goto_definition", "tally/count.py", "words")
+        assert said.splitlines()[-1] == (
+            'Hidden by the sandbox: ~/tool/rules.toml. To show it, the user can set: sandbox.show = ["~/tool"]'
+        )
+
+    options: dict[str, Any] = {"wrap": containment.launch, "hidden": containment.hidden}
+    asking(repo, body, own_code=True, contained=True, search=(str(fake.parent),), **options)

@@ -39,6 +39,11 @@ def test_a_pdf_is_its_pages_and_its_title(tmp_path: Path, data: bytes) -> None:
     assert read(written(tmp_path / "a.pdf", data)) == ("pdf", "Whales", PAGES)
 
 
+@pytest.mark.parametrize("title", ["untitled", "(untitled)", "Untitled document", "<unspecified>"])
+def test_a_pdf_whose_title_says_that_it_has_none_is_called_by_its_file(tmp_path: Path, title: str) -> None:
+    assert read(written(tmp_path / "scan.pdf", rewritten(pdf(PAGES), title=title)))[1] == "scan"
+
+
 def test_a_pdf_without_a_title_is_called_by_its_file(tmp_path: Path) -> None:
     assert read(written(tmp_path / "old ships.pdf", pdf(["x"])))[1] == "old ships"
 

@@ -84,8 +84,9 @@ def test_a_call_asks_even_at_unrestricted_and_the_question_shows_what_the_tool_w
     driver = turn(project, [ECHO], "n")
     asked = driver.of(p.QuestionAsked)[0]
     assert asked.text == "mcp_tool evil:echo?"
-    assert "Reason     the server decides what its tool does: it needs approval, unless a rule of yours names it" in (
-        asked.detail
+    assert (
+        "Reason     the server decides what its tool does: it needs approval, unless one of your rules allows it"
+        in (asked.detail)
     )
     assert "Always     in this project, until you run `quintet rules revoke`" in asked.detail
     assert '  "text": "hello"' in asked.detail

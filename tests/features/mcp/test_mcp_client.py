@@ -137,6 +137,31 @@ def test_a_real_server_over_streamable_http_gives_every_kind_of_answer(project: 
     project.use(McpServer("good", "your settings", url=f"http://127.0.0.1:{port}/mcp"), every_kind_of_answer)
 
 
+async def a_list_that_changes(pool: McpPool) -> None:
+    async def young(**given: str) -> tuple[McpPart, ...]:
+        return (await pool.call("good", "young", given, lambda text: None)).parts
+
+    assert await young(less="x") == (McpPart("x"),)
+    with pytest.raises(ToolFailed, match="Its arguments: less"):  # by the list that is known
+        await young(more="x")
+    await pool.call("good", "grow", {}, lambda text: None)
+    for _ in range(500):  # the server's word may come after its answer
+        with contextlib.suppress(ToolFailed):
+            assert await young(more="x") == (McpPart("x"),)
+            break
+        await asyncio.sleep(0.01)
+    else:
+        pytest.fail("the old list is still used")
+
+
+def test_a_list_that_the_server_says_has_changed_is_asked_for_again(project: Project) -> None:
+    project.use(project.good(), a_list_that_changes)
+
+
+def test_a_list_that_has_changed_over_streamable_http(project: Project, port: int) -> None:
+    project.use(McpServer("good", "your settings", url=f"http://127.0.0.1:{port}/mcp"), a_list_that_changes)
+
+
 @pytest.mark.system("bwrap")
 def test_a_server_reads_the_project_writes_its_cache_and_has_no_network(project: Project) -> None:
     (project.root / ".env").write_text("KEY=1")
@@ -217,7 +242,7 @@ def test_a_call_that_hangs_is_given_up_and_the_server_started_anew(project: Proj
 
 @pytest.mark.parametrize("tool", ["flood", "one_line"])
 def test_a_flood_is_cut_off(project: Project, tool: str) -> None:
-    assert "evil: it sent more than 16 MB without an end, and was disconnected" in project.fails(project.evil(), tool)
+    assert "evil: it sent more than 16 MB in one message, and was disconnected" in project.fails(project.evil(), tool)
 
 
 @pytest.mark.parametrize(
@@ -398,8 +423,8 @@ def test_an_address_where_nobody_answers_is_said(project: Project) -> None:
     ("path", "said"),
     [
         ("hang", "far was not ready within 2 s"),
-        ("flood", "it sent more than 16 MB without an end, and was disconnected"),
-        ("stream", "it sent more than 16 MB without an end, and was disconnected"),
+        ("flood", "it sent more than 16 MB in one message, and was disconnected"),
+        ("stream", "it sent more than 16 MB in one message, and was disconnected"),
         ("packed", "it compresses its answers, although it was asked not to"),
         ("401", "(HTTP 401 Unauthorized)"),
         ("page", "Unexpected content type: text/html"),
@@ -416,3 +441,16 @@ def test_an_address_that_misbehaves_is_contained(project: Project, path: str, sa
     with evil_http() as port:
         address = f"http://127.0.0.1:{port}/{path}"
         project.use(McpServer("far", "x", url=address, timeout=2.0 if path == "hang" else 60.0), use)
+
+
+@pytest.mark.parametrize(("path", "login"), [("401", True), ("more", True), ("named", False)])
+def test_a_login_is_proposed_by_the_status_of_an_answer_and_not_by_its_words(
+    project: Project, path: str, login: bool
+) -> None:
+    async def use(pool: McpPool) -> None:
+        with pytest.raises(ToolFailed) as caught:
+            await pool.offer("far")
+        assert ("Log in with `quintet mcp login far`" in str(caught.value)) is login, str(caught.value)
+
+    with evil_http() as port:
+        project.use(McpServer("far", "x", url=f"http://127.0.0.1:{port}/{path}"), use)

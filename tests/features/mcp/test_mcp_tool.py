@@ -133,7 +133,7 @@ def test_the_only_server_need_not_be_named(servers: Servers) -> None:
     servers.answers(text("3"))
     assert servers.ok(command="call_tool", tool_name="add", tool_args={"a": 1}) == "3"
     servers.listed.append(servers.program("more", "told.py", "told.json"))
-    assert "server: which one? There are: sums, more" in servers.fails(command="list_tools")
+    assert "server: which one? Available: sums, more" in servers.fails(command="list_tools")
 
 
 @pytest.mark.parametrize("given", ['{"text": "hello"}', {"text": "hello"}])

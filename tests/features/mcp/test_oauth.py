@@ -150,7 +150,9 @@ def test_a_refusal_is_said_and_nothing_is_kept(user: User, guarded: OAuth) -> No
 
 def test_no_login_goes_to_a_page_that_is_not_https(user: User, guarded: OAuth) -> None:
     guarded.authorize = "http://login.example/authorize"
-    with pytest.raises((Lost, ServerRefused), match=r"http://login\.example is not https: no login is sent there"):
+    with pytest.raises(
+        (Lost, ServerRefused), match=r"http://login\.example is not https: no credentials are sent there"
+    ):
         user.log_in()
     assert user.shown == []
 
@@ -165,6 +167,44 @@ def test_a_session_without_a_login_says_how_and_never_logs_in(repo: Path, guarde
     driver = drive(repo, script, ScriptedModel([[ask], "done"]), settings=settings)
     assert "Log in with `quintet mcp login guarded`" in driver.of(p.ToolFinished)[0].content
     assert guarded.registered == [] and guarded.asked == []
+
+
+def test_a_login_that_is_over_in_a_session_is_said_with_how_to_log_in(repo: Path, guarded: OAuth, user: User) -> None:
+    user.log_in()
+    ask = call("mcp_tool", command="list_tools", server="guarded")
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("look")
+        guarded.good = set()
+        await driver.turn("look again")
+
+    settings = {"mcp.servers.guarded.url": user.server.url}
+    driver = drive(repo, script, ScriptedModel([[ask], "done", [ask], "done"]), settings=settings)
+    first, second = (event.content for event in driver.of(p.ToolFinished))
+    assert "whoami" in first
+    assert "Log in with `quintet mcp login guarded`" in second
+    assert guarded.asked == ["authorization_code"]
+
+
+def test_a_key_that_is_no_longer_taken_in_a_session_is_said_with_how_to_log_in(
+    repo: Path, guarded: OAuth, user: User
+) -> None:
+    ask = call("mcp_tool", command="call_tool", server="guarded", tool_name="whoami", tool_args={})
+    guarded.good = {"of-the-settings"}
+
+    async def script(driver: Driver) -> None:
+        for _ in range(2):
+            await driver.session.say("go")
+            await driver.answer("y")
+            await driver.until_type(p.TurnFinished)
+            guarded.good = set()
+
+    key = {"authorization": "Bearer of-the-settings"}
+    settings = {"mcp.servers.guarded.url": user.server.url, "mcp.servers.guarded.headers": key}
+    driver = drive(repo, script, ScriptedModel([[ask], "done"] * 2), settings=settings, person=True)
+    first, second = (event.content for event in driver.of(p.ToolFinished))
+    assert set(first) == {"*"}  # what it was told, which is a secret
+    assert second.endswith(" Log in with `quintet mcp login guarded`, or give it `headers`."), second
 
 
 def test_a_token_that_the_server_says_is_in_no_journal(repo: Path, guarded: OAuth, user: User) -> None:

@@ -101,7 +101,7 @@ def test_a_form_is_asked_field_by_field_and_says_who_asks(repo: Path) -> None:
     own, rest = split_detail(first.detail)
     assert own == [
         "Server     asking (your settings) asks this, not Quintet",
-        "Goes to    asking, and into this session's journal: type no secret",
+        "Goes to    asking, and this session's journal: do not type secrets",
     ]
     assert rest == ["Where to?"]
     assert [(one.key, one.label) for one in second.choices] == [
@@ -223,7 +223,7 @@ def test_a_model_is_asked_for_a_server_once_the_person_says_so_and_it_counts(rep
     ] * 2
     assert driver.session.state.spent.cost == pytest.approx(0.02)  # two of them the turn's own
     asked = driver.of(p.QuestionAsked)[1]
-    assert asked.text == "Allow MCP server asking to ask your model?"
+    assert asked.text == "Allow MCP server asking to send a request to your model?"
     assert asked.detail[-1] == "2 + 2?"
     told = model.requests[1].messages
     assert [message.text for message in told][1:] == ["2 + 2?"]  # nothing of the conversation

@@ -12,7 +12,7 @@ from msgspec import structs
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.opened_places import OpenedPlaces
 from quintet.features.mcp.pool import McpPool
-from quintet.features.mcp.sandboxed import read_folders, refused_folder, start_hint
+from quintet.features.mcp.sandboxed import read_folders, refused_folder, set_inside, start_hint
 from quintet.features.mcp.values import McpServer
 from tests.features.mcp.test_mcp_client import SERVERS, Project
 from tests.features.mcp.test_mcp_tool import OFFER
@@ -35,6 +35,22 @@ def home(project: Project, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def own(*words: str, **more: object) -> McpServer:
     return McpServer("mine", "your settings", (sys.executable, "-S", *words), **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["LD_PRELOAD", "LD_AUDIT", "PATH", "PYTHONPATH", "BASH_ENV", "GLIBC_TUNABLES"])
+def test_what_acts_on_every_program_is_set_inside_the_sandbox_only(name: str) -> None:
+    """In the environment of the program that builds the sandbox it would run code outside."""
+    argv, variables = set_inside(("server", "-x"), {name: "./e.so", "API_TOKEN": "t"})
+    assert (argv, variables) == (("/usr/bin/env", f"{name}=./e.so", "server", "-x"), {"API_TOKEN": "t"})
+    assert set_inside(("server",), {"API_TOKEN": "t"}) == (("server",), {"API_TOKEN": "t"})
+
+
+@pytest.mark.system("bwrap")
+def test_a_server_that_names_a_library_to_load_starts_with_it_inside(project: Project, home: Path) -> None:
+    async def used(pool: McpPool) -> None:
+        assert (await pool.offer("mine")).tools
+
+    project.use(own(str(home / "told.py"), str(home / "told.json"), env={"LD_LIBRARY_PATH": "/nowhere"}), used)
 
 
 def test_a_server_in_the_home_starts_where_the_users_own_settings_name_it(project: Project, home: Path) -> None:

@@ -10,16 +10,23 @@ import socket
 import subprocess
 import urllib.error
 import urllib.request
+import warnings
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 from mcp import Client, MCPError, StdioServerParameters, types
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
+from quintet.adapters.files.paths import locate
+from quintet.domain.journal import protocol as p
+from quintet.domain.tasks.task import TaskStatus
 from quintet.domain.turn.tool_menu import TOOL_MODES
+from quintet.features.mcp.serving.offers import Offers, ProjectOffers, changed_by
 from tests.surfaces.program import PROGRAM, Program
 
 SECONDS = 120.0
@@ -74,7 +81,7 @@ def over_http(address: str, use: Use, **headers: str) -> None:
     async def used() -> None:
         async with (
             asyncio.timeout(SECONDS),
-            httpx2.AsyncClient(headers=headers) as http,
+            httpx2.AsyncClient(headers=headers, timeout=None) as http,
             Client(streamable_http_client(address, http_client=http)) as client,
         ):
             await use(client)
@@ -102,7 +109,7 @@ async def reads_and_is_refused(client: Client) -> None:
     assert "The call was bash touch made. Nobody can approve calls in this run" in text
     failed, text = said(await client.call_tool("Write", {"file_path": "a", "content": "b"}))
     assert failed
-    assert "there is no tool Write here. There are: Read, bash" in text
+    assert "there is no tool Write here. Available: Read, bash" in text
     failed, text = said(await client.call_tool("Read", {"file": "x"}))
     assert failed
     assert "Its arguments: file_path, offset?, limit?." in text
@@ -270,3 +277,99 @@ def test_sessions_tasks_menus_and_pictures_are_offered_and_a_turned_dial_is_told
         heard.append(type(message).__name__)
 
     over_stdio(quintet, use, hear=hear)
+
+
+def test_who_follows_a_journal_hears_of_each_turn_and_a_call_that_talks_is_heard(quintet: Program) -> None:
+    heard: list[Any] = []
+
+    async def use(client: Client) -> None:
+        (content,) = (await client.read_resource("quintet://sessions")).contents
+        assert isinstance(content, types.TextResourceContents)
+        journal = f"quintet://sessions/{json.loads(content.text)[0]['session']}/journal"
+        with pytest.raises(MCPError, match="there is no such resource"):
+            await client.subscribe_resource("quintet://nowhere")
+        await client.subscribe_resource(journal)
+        await client.set_logging_level("info")
+        await client.call_tool("bash", {"command": "echo halfway; sleep 0.3; echo there"})
+        while len({type(one) for one in heard}) < 2:  # noqa: ASYNC110  nothing else tells of it
+            await asyncio.sleep(0.05)
+        told = [one.params for one in heard if isinstance(one, types.LoggingMessageNotification)]
+        assert (told[0].level, "halfway" in told[0].data) == ("info", True)
+        updated = [str(one.params.uri) for one in heard if isinstance(one, types.ResourceUpdatedNotification)]
+        assert updated == [journal]
+        await client.unsubscribe_resource(journal)
+        await client.call_tool("Read", {"file_path": "README.md"})
+        assert updated == [str(one.params.uri) for one in heard if isinstance(one, types.ResourceUpdatedNotification)]
+
+    async def hear(message: object) -> None:
+        heard.append(message)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # both are on their way out; clients of today have nothing else
+        over_stdio(quintet, use, "--mode", "build", "--permission-profile", "trusted", hear=hear)
+
+
+def test_a_client_of_the_newer_protocol_hears_what_it_listens_to(quintet: Program) -> None:
+    async def use(client: Client) -> None:
+        (content,) = (await client.read_resource("quintet://sessions")).contents
+        assert isinstance(content, types.TextResourceContents)
+        session = json.loads(content.text)[0]["session"]
+        journal = f"quintet://sessions/{session}/journal"
+        async with client.listen(tools_list_changed=True, resource_subscriptions=[journal]) as events:
+            coming = aiter(events)
+            await client.call_tool("Read", {"file_path": "README.md"})
+            assert await anext(coming) == ResourceUpdated(journal)
+            turned = [*PROGRAM, "-p", "/mode build --permission-profile normal", "--resume", session]
+            await asyncio.to_thread(subprocess.run, turned, cwd=quintet.root, check=True, capture_output=True)
+            while not isinstance(await anext(coming), ToolsListChanged):
+                pass
+        assert "Write" in {tool.name for tool in (await client.list_tools()).tools}
+
+    over_stdio(quintet, use)
+
+
+class Notes:
+    """What a feature offers: one note and one prompt."""
+
+    def resources(self) -> list[types.Resource]:
+        return [types.Resource(uri="notes://today", name="today")]
+
+    def templates(self) -> list[types.ResourceTemplate]:
+        raise RuntimeError("it has none, and says so badly")
+
+    def read(self, uri: str) -> types.ReadResourceResult | None:
+        if uri == "notes://broken":
+            raise RuntimeError("torn")
+        held = types.TextResourceContents(uri=uri, text="buy milk")
+        return types.ReadResourceResult(contents=[held]) if uri == "notes://today" else None
+
+    def prompts(self) -> list[types.Prompt]:
+        return [types.Prompt(name="remind")]
+
+    def prompt(self, name: str, arguments: dict[str, str]) -> types.GetPromptResult | None:
+        return types.GetPromptResult(messages=[]) if name == "remind" else None
+
+
+def test_features_add_resources_and_prompts_and_one_that_breaks_takes_nothing_along(repo: Path) -> None:
+    offers = Offers(ProjectOffers(locate(str(repo))), Notes())
+    assert [one.uri for one in offers.resources()] == ["quintet://sessions", "quintet://tasks", "notes://today"]
+    assert len(offers.templates()) == 2
+    assert {"planner:write-spec", "remind"} <= {one.name for one in offers.prompts()}
+    (content,) = offers.read("notes://today").contents
+    assert isinstance(content, types.TextResourceContents) and content.text == "buy milk"
+    assert offers.prompt("remind", {}).messages == []
+    for ask, said in (
+        (lambda: offers.read("notes://broken"), "torn"),
+        (lambda: offers.read("notes://gone"), "no such resource"),
+        (lambda: offers.prompt("gone", {}), "no such prompt"),
+    ):
+        with pytest.raises(MCPError, match=said):
+            ask()
+
+
+def test_what_an_event_changes_is_named_by_its_address() -> None:
+    moved = p.TaskMoved(task="t-1", title="x", before=TaskStatus.DONE, after=TaskStatus.DONE, reason="x", transition=1)
+    assert changed_by(moved, "s") == {"quintet://tasks", "quintet://tasks/t-1"}
+    accepted = p.PlanAccepted(run="r", milestone="m", tasks=("t-1", "t-2"), by="user")
+    assert changed_by(accepted, "s") == {"quintet://tasks", "quintet://tasks/t-1", "quintet://tasks/t-2"}
+    assert changed_by(p.Noticed(level="info", code="X", text="x"), "s") == set()

@@ -15,6 +15,11 @@ from quintet.features.mcp.values import McpServer
 VARIABLES = {"TOKEN": "t0k3n", "EMPTY": ""}
 
 
+def test_a_server_that_an_editor_names_is_not_the_users_own(tmp_path: Path) -> None:
+    (found,), _ = of_project(tmp_path, {}, near=McpServerSettings(command="run", by_editor=True))
+    assert found.origin == "your editor"
+
+
 def of_project(
     root: Path, given: Any, *, trusted: bool = True, **own: McpServerSettings
 ) -> tuple[list[McpServer], list[str]]:

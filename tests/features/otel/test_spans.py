@@ -4,10 +4,11 @@ import json
 from collections import Counter
 
 import pytest
+from msgspec import structs
 
 from quintet.domain.journal import protocol as p
 from quintet.domain.settings.settings import ModelSettings
-from quintet.features.otel.spans import Span, Spans
+from quintet.features.otel.spans import BOUNDS, Span, Spans, measured
 from tests.made_sessions import ASKED, SAID, Made
 
 MODELS = {
@@ -60,6 +61,18 @@ def test_a_request_and_a_call_carry_what_the_conventions_name() -> None:
         "gen_ai.tool.type": "function",
     }
     assert call.attributes["quintet.verdict"] == "allow"
+
+
+def test_a_request_says_which_model_answered_and_by_which_id() -> None:
+    spans, chats = Spans("q5-made", MODELS, "1.2", content=False), []
+    for recorded in Made().events(2):
+        if isinstance(recorded.event, p.ModelReplied):
+            named = structs.replace(recorded.event, response_model="small-1-2026", response_id="chatcmpl-7")
+            recorded = structs.replace(recorded, event=named)
+        chats += [span.attributes for span in spans.apply(recorded) if span.client]
+    assert {(one["gen_ai.response.model"], one["gen_ai.response.id"]) for one in chats} == {
+        ("small-1-2026", "chatcmpl-7")
+    }
 
 
 @pytest.mark.parametrize("content", [False, True])
@@ -151,3 +164,24 @@ def test_a_turn_that_began_before_anybody_looked_is_left_alone() -> None:
     spans = Spans("q5-made", {}, "1.2", content=False)
     events = [r for r in Made().events(4) if not isinstance(r.event, p.TurnStarted)]
     assert {span.parent for r in events for span in spans.apply(r)} == {""}
+
+
+def test_a_request_that_is_over_measures_its_time_and_tokens_by_the_conventions() -> None:
+    about = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": "openai",
+        "gen_ai.request.model": "m",
+        "gen_ai.usage.input_tokens": 12,
+        "gen_ai.usage.output_tokens": 3,
+        "quintet.stage": "act",
+    }
+    request = Span("s", "chat m", 1_000_000_000, about, client=True, end=3_500_000_000)
+    found = [(one.metric, one.value, one.attributes.get("gen_ai.token.type")) for one in measured(request)]
+    assert found == [
+        ("gen_ai.client.operation.duration", 2.5, None),
+        ("gen_ai.client.token.usage", 12.0, "input"),
+        ("gen_ai.client.token.usage", 3.0, "output"),
+    ]
+    assert all("quintet.stage" not in one.attributes for one in measured(request))
+    assert measured(structs.replace(request, end=None)) == [] == measured(structs.replace(request, client=False))
+    assert BOUNDS["gen_ai.client.token.usage"][:3] == (1.0, 4.0, 16.0)

@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import socket
 import zlib
 from collections.abc import Sequence
@@ -60,7 +61,7 @@ def test_several_pages_come_in_the_order_asked_for_and_a_bad_one_says_why(repo: 
         result = web(repo, server)("web_get_contents", urls=[*urls, urls[0]])
     parts = result.content.split("\n\n---\n\n")
     assert parts[0] == f"{urls[0]}\n\nplain words of /a" and parts[3] == f"{urls[3]}\n\nplain words of /b"
-    assert parts[1] == f"{urls[1]}: the server answers 404"
+    assert parts[1] == f"{urls[1]}: the server answered 404"
     assert parts[2] == f"{urls[2]}: image/png, 6 bytes: not text"
     assert (result.status, result.summary) == (CallStatus.OK, "2 of 4 pages read")
 
@@ -135,6 +136,15 @@ def test_a_server_of_this_machine_is_not_asked_however_it_is_written(repo: Path,
         said = web(repo).fails("web_get_contents", urls=[f"http://{host}:{server.port}/"])
     assert "loopback address: not fetched" in said and "allow_hosts" in said
     assert server.asked == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]"])
+def test_the_setting_that_is_proposed_lets_the_address_be_asked(repo: Path, host: str) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        url = f"http://{host}:{nobody.getsockname()[1]}/"
+        (proposed,) = re.findall(r'allow_hosts = \["(.+?)"\]', web(repo).fails("web_get_contents", urls=[url]))
+        assert "not fetched" not in web(repo, allow_hosts=(proposed,)).fails("web_get_contents", urls=[url])
 
 
 @pytest.mark.parametrize(
@@ -313,7 +323,7 @@ def test_results_of_unknown_age_are_kept_and_said(repo: Path) -> None:
 
 @pytest.mark.parametrize(
     ("status", "words"),
-    [(401, "refuses the key (401)"), (429, "limits the rate of requests (429)"), (500, "Brave answers 500: broken")],
+    [(401, "refuses the key (401)"), (429, "limits the rate of requests (429)"), (500, "Brave answered 500: broken")],
 )
 def test_an_engine_that_refuses_is_quoted(repo: Path, monkeypatch: pytest.MonkeyPatch, status: int, words: str) -> None:
     monkeypatch.setenv("BRAVE_API_KEY", "brave-key")

@@ -32,6 +32,7 @@ class Web:
         self.link = told["link"]
         self.viewer_token = told.get("viewer_token", "")
         self.viewer_link = told.get("viewer_link", "")
+        self.upstream = told.get("upstream", "")
         self.host = urlsplit(self.url).netloc
         self.below = urlsplit(self.url).path.rstrip("/")
 

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quintet.domain.turn.tool_spec import CallStatus, ShellSeen
+from quintet.features.web_ui.blocks import CallHtml
 from quintet.features.web_ui.diff import diff_table
 from quintet.features.web_ui.markdown import StreamedHtml, rendered
 
@@ -54,9 +56,21 @@ PARTS = st.sampled_from(
 def test_nothing_of_a_text_is_markup_or_is_loaded(text: str) -> None:
     seen = Seen()
     seen.feed(rendered(text))
-    assert seen.tags <= {"p", "a", "br", "div", "span", "pre", "code"}
-    assert seen.attributes <= {"href", "rel", "target", "class", "tabindex"}
+    assert seen.tags <= {"p", "a", "br", "div", "span", "pre", "code", "button"}
+    assert seen.attributes <= {"href", "rel", "target", "class", "tabindex", "type"}
     assert all(link.startswith(("https://", "http://", "mailto:", "#")) for link in seen.links)
+
+
+@pytest.mark.parametrize(
+    "written", ["\u202e", "&#x202e;", "&#8238;", "`\u202e`", "```py\nx = 1 # \u202e\n```", "# \u202e"]
+)
+def test_characters_that_turn_or_hide_text_are_marked_as_on_the_screen(written: str) -> None:
+    html = rendered(f"a {written} b" if "\n" not in written else written)
+    assert "\u202e" not in html
+    assert "\\u202e" in html
+    assert "\\u200b" in rendered("zero\u200bwidth")
+    assert "\\u2066" in rendered("- [x](https://e.example/\u2066)\n- \u2066")
+    assert rendered("سلام‌ها 👩‍💻") == "<p>سلام‌ها 👩‍💻</p>\n"
 
 
 def test_links_open_elsewhere_and_say_nothing_of_us() -> None:
@@ -78,12 +92,38 @@ def test_a_text_that_streams_ends_as_the_same_text_that_came_in_other_pieces(par
     assert "".join(page) == "".join(at_once.html())
 
 
+def test_what_the_offline_rules_say_keeps_its_columns_and_its_signs() -> None:
+    text = "## main\npkg/__init__.py  7\n<b>  *x*"
+    growing, once = StreamedHtml(plain=True), StreamedHtml(text, plain=True)
+    for character in text:
+        growing.append(character)
+    growing.news()
+    assert growing.news() == (0, once.html())
+    assert once.html() == ['<pre class="said">## main\npkg/__init__.py  7\n&lt;b&gt;  *x*</pre>']
+
+
+def test_what_a_command_printed_shows_both_its_ends_while_it_is_folded() -> None:
+    block = CallHtml("bash", "make")
+    content = "".join(f"o{n}\n" for n in range(20)) + "exit 0"
+    shell = ShellSeen("", running=False, exit_code=0)
+    block.finish(CallStatus.OK, content, "exit 0", 1.0, diff=False, shell=shell)
+    assert '<pre class="part">o0\no1\n… 15 more lines\no17\no18\no19</pre>' in block.body()
+
+
 def test_code_longer_than_a_chunk_stays_code() -> None:
     lines = "\n".join(f"value_{number} = <{number}>" for number in range(1000))
     html = "".join(StreamedHtml(f"```py\n{lines}\n```\n\nafter").html())
     assert html.count('class="code"') > 1
     assert "<p>value" not in html
     assert html.endswith("<p>after</p>\n")
+
+
+def test_the_code_of_a_change_is_coloured_and_what_differs_is_marked_within() -> None:
+    html = diff_table("--- a/x.py\n+++ b/x.py\n@@ -1 +1 @@\n-def old(x):  # <b>\n+def new(x):  # <b>\n")
+    assert '<span class="k">def</span>' in html
+    assert '<mark><span class="nf">new</span></mark>' in html
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
 
 
 def test_a_change_shows_numbers_signs_and_the_words_that_differ() -> None:

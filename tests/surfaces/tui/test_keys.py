@@ -84,7 +84,7 @@ def test_no_two_actions_want_the_same_key() -> None:
 
 def test_a_key_that_two_actions_want_does_the_first_and_that_is_said(repo: Path) -> None:
     async def script(person: Person) -> None:
-        await person.sees("F6 is keys.work_mode and keys.model_mode: it does the first")
+        await person.sees("F6 is keys.work_mode and keys.model_mode; only the first is used")
         await person.press("f6")
         await person.rests()
         assert person.axes.work_mode is WorkMode.PLAN
@@ -109,7 +109,7 @@ def test_ctrl_c_closes_a_dialog_and_leaves_what_is_typed_alone(repo: Path) -> No
 @pytest.mark.parametrize(
     ("keys", "words"),
     [
-        (("f1",), "interrupt what runs; twice, leave"),
+        (("f1",), "interrupt what is running; twice: quit"),
         (("ctrl+p", "f2"), "keys and commands"),
         (("ctrl+t", "f7"), "nothing is running or open"),
         (("ctrl+s", "f11"), "dials.work_mode"),

@@ -21,7 +21,7 @@ from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.chrome.themes import style
 from quintet.testing import call
 from tests.engine.turn.test_turn_runner import Waiting
-from tests.surfaces.tui.watching import Person, watch
+from tests.surfaces.tui.watching import A_MODEL, Person, watch
 
 BUILD = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.TRUSTED)
 PAGE = """\
@@ -50,7 +50,7 @@ def test_an_answer_with_calls_and_a_diff(repo: Path, width: int) -> None:
         await person.rests()
         await person.looks_like(f"answer-{width}")
 
-    watch(repo, script, [READ], [EDIT], PAGE, size=(width, 36), axes=BUILD)
+    watch(repo, script, [READ], [EDIT], PAGE, size=(width, 36), axes=BUILD, settings=A_MODEL)
 
 
 @pytest.mark.parametrize("width", [60, 100])
@@ -77,7 +77,7 @@ def test_s3_8_3_a_critical_work_mode_keeps_its_words_on_a_narrow_screen(repo: Pa
 
 def test_the_first_time_it_says_what_works_without_a_model(repo: Path) -> None:
     async def script(person: Person) -> None:
-        await person.sees("No model is configured", "every key")
+        await person.sees("No model is configured", "all keys")
         await person.drawn()
         await person.looks_like("first-time")
 
@@ -162,6 +162,9 @@ def test_the_board(repo: Path) -> None:
             person.ui.use_theme(theme)
             await person.settles()
             assert worn(person, "task-002 tests") != worn(person, "task-003 docs"), theme
+        for columns, keys in ((60, "Enter opens · p pause · t todo · x ends · Esc "), (40, "Enter · p · t · x · Esc ")):
+            await person.pilot.resize_terminal(columns, 30)
+            await person.sees(keys)
 
     watch(repo, script, size=(100, 20), under_way=lambda: stored)
 
@@ -220,7 +223,7 @@ def test_every_theme_shows_the_same_words(repo: Path, theme: str) -> None:
         }
         assert (styles <= {"", "default"}) == (theme == "plain")
 
-    watch(repo, script, PAGE, size=(80, 24))
+    watch(repo, script, PAGE, size=(80, 24), settings=A_MODEL)
 
 
 def test_the_theme_command_changes_the_colours_of_this_screen(repo: Path) -> None:

@@ -34,18 +34,33 @@ EXECUTING = {"task": "task-002", "title": "Second", "current": 2, "total": 3}
 
 
 @pytest.mark.parametrize(
+    ("width", "shown"),
+    [
+        (100, "ready · offline rules · sandbox bwrap · software engineering tools"),
+        (60, "ready · offline rules · sandbox bwrap"),
+    ],
+)
+def test_the_tools_in_use_have_their_full_name_and_give_way_first(repo: Path, width: int, shown: str) -> None:
+    async def script(person: Person) -> None:
+        person.ui.query_one(StatusLine).show(fold([p.MenuMoved(toolset="swe")]))
+        assert person.status.removesuffix(HINT).rstrip() == shown
+
+    watch(repo, script, size=(width, 12))
+
+
+@pytest.mark.parametrize(
     ("state", "again", "width", "shown"),
     [
         (at(CyclePhase.PLANNING), 0, 80, "planning n s · claude · sandbox bwrap"),
-        (at(CyclePhase.EXECUTING, **EXECUTING), 0, 120, "executing n s · unit 2/3 · codex · sandbox bwrap"),
-        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 80, "executing, retrying in n s · unit 2/3 · codex · sandbox bwrap"),
-        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 40, "executing, retrying in n s · unit 2/3"),
-        (at(CyclePhase.EXECUTING, **EXECUTING), 0, 40, "executing n s · unit 2/3"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 0, 120, "executing n s · task 2/3 · codex · sandbox bwrap"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 80, "executing, retrying in n s · task 2/3 · codex · sandbox bwrap"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 8, 40, "executing, retrying in n s · task 2/3"),
+        (at(CyclePhase.EXECUTING, **EXECUTING), 0, 40, "executing n s · task 2/3"),
         (
             at(CyclePhase.VERIFYING, **EXECUTING),
             0,
             64,
-            "verifying n s · unit 2/3 · native · offline rules",
+            "verifying n s · task 2/3 · native · offline rules",
         ),
     ],
 )

@@ -26,6 +26,7 @@ from quintet.testing import CountingIds, FrozenClock, ScriptedModel
 from tests.surfaces.tui.settling import SECONDS, Arrivals
 
 SCREENS = Path(__file__).parent / "screens"
+A_MODEL = {"models.m.base_url": "http://127.0.0.1:9/v1", "models.m.model": "m", "routing.smart": "m"}
 PLAIN = {
     "tools.presentation": "flat",
     "runs.delivery_check": False,

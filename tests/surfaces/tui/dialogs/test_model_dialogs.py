@@ -155,7 +155,7 @@ def test_add_a_model_asks_for_the_key_unseen_and_lists_the_models(
         await filters(person, "add a model")
         await person.press("enter")
         await person.wait(lambda: isinstance(person.ui.screen, PresetPicker) and picker(person)._rows, "presets")
-        assert len(shown(person)) == 16
+        assert len(shown(person)) == 17
         await filters(person, "anthropic")
         await person.press("enter")
         await person.wait(lambda: isinstance(person.ui.screen, AskText), "the question for the key")
@@ -176,3 +176,26 @@ def test_add_a_model_asks_for_the_key_unseen_and_lists_the_models(
     assert f'model = "{CLAUDES[0]}"' in settings_text()
     kept = [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
     assert [path.name for path in kept] == [".env"]
+
+
+def test_a_server_of_ones_own_is_added_by_its_address(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await opened(person, "alt+m")
+        await filters(person, "add a model")
+        await person.press("enter")
+        await person.wait(lambda: isinstance(person.ui.screen, PresetPicker) and picker(person)._rows, "presets")
+        await filters(person, "your own server")
+        await person.press("enter")
+        await person.wait(lambda: isinstance(person.ui.screen, AskText), "the question for the address")
+        person.ui.screen.query_one("#answer", Input).value = f"127.0.0.1:{server.port}"
+        await person.press("enter")
+        await person.wait(lambda: isinstance(person.ui.screen, ListedPicker) and picker(person)._rows, "models")
+        await filters(person, OLLAMAS[0])
+        await person.press("enter")
+        await closed(person)
+        await person.sees("Connected")
+
+    with provider(OLLAMAS) as server:
+        at_screen(repo, script)
+    assert f"[models.127-0-0-1-{server.port}]" in settings_text()
+    assert f'base_url = "http://127.0.0.1:{server.port}/v1"' in settings_text()

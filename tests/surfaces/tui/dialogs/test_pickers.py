@@ -1,5 +1,6 @@
 """The pickers: settings, model, session, rewind, agents, past inputs; by keyboard alone, filtered, honest."""
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,7 @@ def test_a_setting_is_changed_in_the_users_file_and_its_comments_stay(repo: Path
     async def script(person: Person) -> None:
         await opened(person, "ctrl+s")
         await filters(person, "limits.max_turns")
-        await person.sees("rounds of the loop", "set in your own file")
+        await person.sees("model requests in one turn", "set in your own file")
         await person.press("enter")
         value = picker(person).query_one("#value", Input)
         assert value.value == "7"
@@ -234,10 +235,10 @@ def test_a_model_without_its_key_says_so(repo: Path) -> None:
 # ── sessions
 
 
-async def another(repo: Path, text: str) -> str:
+async def another(repo: Path, text: str, surface: Surface = Surface.TUI) -> str:
     """A session of before, with one turn."""
     model = ScriptedModel(["said"])
-    async with open_session(str(repo), surface=Surface.HEADLESS, model=model) as session:
+    async with open_session(str(repo), surface=surface, model=model) as session:
         await session.say(text)
         async for item in session.events():
             if isinstance(item, p.Recorded) and isinstance(item.event, p.TurnFinished):
@@ -271,8 +272,23 @@ def test_a_key_goes_on_with_the_newest_other_session(repo: Path) -> None:
         await person.press("alt+l")
         await person.sees("no other session in this project yet")
         other = await another(repo, "an earlier request")
+        run = await another(repo, "a nightly run", Surface.HEADLESS)
+        await opened(person, "alt+s")
+        assert shown(person).index(other) < shown(person).index(run)
+        await person.press("escape")
+        await closed(person)
         await person.press("alt+l")
         await person.wait(lambda: person.ui.session and person.ui.session.id == other, "the other session")
+        await person.sees("an earlier request")
+
+    look(repo, script)
+
+
+def test_a_session_that_is_asked_for_while_one_is_opening_is_opened_after_it(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        other = await another(repo, "an earlier request")
+        await asyncio.gather(person.ui.attach(""), person.ui.attach(other))
+        assert person.ui.session and person.ui.session.id == other
         await person.sees("an earlier request")
 
     look(repo, script)
@@ -429,3 +445,16 @@ def test_what_is_explained_below_a_list_is_in_sight_in_it(repo: Path) -> None:
         await person.sees("of the terminal UI: auto", "• display.theme")
 
     look(repo, script, size=(80, 24))
+
+
+def test_a_choice_is_shown_without_quotes_where_it_is_changed(repo: Path) -> None:
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text('[display]\ntheme = "light"\n')
+
+    async def script(person: Person) -> None:
+        await opened(person, "ctrl+s")
+        await filters(person, "display.theme")
+        await person.press("enter")
+        assert picker(person).query_one("#value", Input).value == "light"
+
+    look(repo, script)

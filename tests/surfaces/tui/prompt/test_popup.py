@@ -152,7 +152,7 @@ def test_a_slash_offers_commands_with_their_help(repo: Path) -> None:
     async def scenario() -> None:
         async with at_prompt(repo, size=(100, 24)) as typist:
             await typist.types("/per")
-            assert typist.offered == ["/permission-profile"]
+            assert typist.offered == ["/permission-profile", "/helpers"]
             assert any("what runs without approval" in row for row in typist.rows())
             await typist.press("enter")
             assert typist.prompt.text == "/permission-profile "

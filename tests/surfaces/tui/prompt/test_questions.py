@@ -4,6 +4,7 @@ import math
 from pathlib import Path
 
 import pytest
+from textual.widgets._toast import ToastRack
 
 from quintet.app.trust_question import TrustQuestion
 from quintet.domain.dials.axes import ModelMode
@@ -122,6 +123,9 @@ def test_ctrl_c_at_a_question_about_a_plan_is_no(repo: Path) -> None:
     async def script(person: Person) -> None:
         await person.type("/plan run the tests")
         await person.asked()
+        await person.press("u")
+        await person.sees("[u]", "Enter selects")
+        assert person.question.display  # everything without approval takes two keys
         await person.press("ctrl+c")
         await person.wait(lambda: not person.question.display, "its end")
         await person.sees("build this plan?   → n")
@@ -137,6 +141,9 @@ def test_always_becomes_a_rule_where_it_may(repo: Path) -> None:
         await person.asked()
         await person.sees("[a] always in this project: this line")
         await person.press("a")
+        await person.sees("Enter selects")
+        assert person.question.display
+        await person.press("enter")
         await person.rests()
         assert person.ui.session
         assert any("rule" in line and "make-believe" in line for line in person.transcript)
@@ -233,11 +240,12 @@ def test_details_are_offered_where_there_are_some(repo: Path) -> None:
     long = p.QuestionAsked(question="q2", kind="approve", text="Begin task-002?", choices=choices, detail=lines)
 
     async def script(person: Person) -> None:
-        person.question.ask(short, ())
+        person.question.ask(short, (), takes_keys=True)
+        assert "to answer" not in str(person.question.query_one("#choices").render()), "it has the keys at once"
         await person.settles()
         await person.sees("Begin task-001?", "[y] yes")
         assert "[d]" not in person.text
-        person.question.ask(long, ())
+        person.question.ask(long, (), takes_keys=False)
         await person.sees("Begin task-002?", "[d] details")
         person.question.focus()
         person.question._since = 0.0
@@ -282,6 +290,31 @@ def test_every_line_of_a_long_change_can_be_read_before_it_is_approved(repo: Pat
     watch(repo, script, [call("Write", file_path="new.txt", content=content)], "Written.", size=(90, 40))
 
 
+def test_a_small_screen_shows_the_change_and_the_details_take_all_of_it(repo: Path) -> None:
+    lines = [f"line {number}" for number in range(1, 41)]
+
+    async def script(person: Person) -> None:
+        await person.type("write it")
+        await person.asked()
+        await person.sees("more lines · [d] shows them")
+        assert len([row for row in in_panel(person) if row.startswith("+ ")]) >= 7
+        assert any("Effects    edit · Access: writes the project · network off" in row for row in in_panel(person))
+        await person.press("d")
+        await person.sees("[d] fewer details", "Dials ", "rows 1–")
+        assert len(in_panel(person)) >= 18
+        assert "› write it" not in person.text, "the transcript gives its room away"
+        await person.press("end", "e")
+        await person.sees("[y] yes", "What should it do instead?", "line 40")
+        await person.press("escape", "d")
+        await person.sees("[d] details", "› write it")
+        await person.press("y")
+        await person.rests()
+        await person.sees("line 40", "Written.")
+
+    content = "".join(f"{line}\n" for line in lines)
+    watch(repo, script, [call("Write", file_path="new.txt", content=content)], "Written.", size=(80, 24))
+
+
 def test_the_end_of_a_command_without_line_ends_can_be_read(repo: Path) -> None:
     command = "make-believe " + " ".join(f"--flag-{number}" for number in range(2000)) + " --last"
 
@@ -324,3 +357,12 @@ def in_panel_exactly(person: Person) -> list[str]:
 
 def rows_width(person: Person) -> int:
     return person.question.content_size.width
+
+
+def test_a_notice_over_the_screen_is_at_its_top_where_no_question_is(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        rack = ToastRack()
+        await person.ui.screen.mount(rack)  # as Textual does, but not in tests
+        assert rack.styles.dock == "top"
+
+    watch(repo, script)

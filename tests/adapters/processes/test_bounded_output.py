@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from quintet.adapters.processes.output import SHOWN_BYTES, WHOLE_BYTES, Output
+from quintet.adapters.processes.bounded_output import SHOWN_BYTES, WHOLE_BYTES, Output
 
 
 def test_the_file_that_keeps_the_whole_is_bounded_and_says_where_it_ends(tmp_path: Path) -> None:
