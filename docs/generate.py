@@ -1,4 +1,4 @@
-"""Writes docs/reference/ from the program itself: commands, flags, settings, tools, events and errors.
+"""Writes docs/reference/ from the program itself: commands, flags, settings, tools, events, errors and cures.
 
 `pages` gives every page as text and is all that tests/test_docs.py needs. Nothing here knows a name that the program
 knows; what a page says of a thing is that thing's own help text, docstring or comment.
@@ -20,8 +20,10 @@ import msgspec
 from msgspec import NODEFAULT, UNSET, Struct, UnsetType
 from msgspec.structs import FieldInfo, fields
 
+from quintet.app.health.checks import every_kind
 from quintet.app.tool_registry import ALL
 from quintet.cli import commands as cli
+from quintet.cli.program import explain
 from quintet.domain.agents.run import RunErrorCode
 from quintet.domain.base import errors
 from quintet.domain.dials.axes import AXIS_WORDS
@@ -29,6 +31,7 @@ from quintet.domain.dials.transitions import Scope
 from quintet.domain.journal import protocol
 from quintet.domain.permission.effects import ordered
 from quintet.domain.settings.tables import SettingInfo
+from quintet.domain.tasks.health import HealthScope
 from quintet.domain.tasks.limits import LimitUse
 from quintet.engine.commands.table import TABLE
 from quintet.engine.cycle.task_tables import TasksAnswer
@@ -56,6 +59,8 @@ def pages() -> dict[str, str]:
         "events.md": _events(),
         "errors.md": _errors(),
         "json.md": _answers(),
+        "troubleshooting.md": _remedies(),
+        "doctor.md": _doctor(),
     }
     return {name: "\n\n".join(parts) + "\n" for name, parts in made.items()}
 
@@ -85,8 +90,9 @@ def _commands() -> Iterator[str]:
     yield "# Slash commands"
     yield MADE
     yield (
-        "A line whose first word is one of these is a command on every surface. Commands never wait for the model, so "
-        "a dial turns in the middle of a run. An unknown command is refused with its nearest names; no model sees it."
+        "A line that starts with one of these words is a command on every surface. Commands never wait for the model, "
+        "so you can change a dial in the middle of a run. An unknown command is refused, with the nearest names; no "
+        "model sees it."
     )
     yield _table(("command", "what it does"), ((f"`{c.usage}`", c.help) for c in TABLE))
     yield "## Dials and their values"
@@ -100,7 +106,7 @@ def _commands() -> Iterator[str]:
     yield "## Scopes"
     yield (
         f"`SCOPE` is one of {_listed(Scope)}. Left out, it is `{Scope.NOW}`. "
-        "The [glossary](../glossary.md#scopes) says when each lands."
+        "The [glossary](../glossary.md#scopes) says when each takes effect."
     )
 
 
@@ -120,9 +126,10 @@ def _settings() -> Iterator[str]:
     yield "# Settings"
     yield MADE
     yield (
-        "Layers, the later one wins: defaults, your `settings.toml`, the project's `.quintet/settings.toml`, variables "
-        "(`QUINTET_LIMITS_MAX_COST=5`), flags. `quintet settings` shows each value and where it came from. The last "
-        "column says what a project's own file may do with a setting before you trust its folder (`quintet trust`)."
+        "Layers, a later one overrides an earlier one: defaults, your `settings.toml`, the project's "
+        "`.quintet/settings.toml`, variables (`QUINTET_LIMITS_MAX_COST=5`), flags. `quintet settings` shows each value "
+        "and where it comes from. The last column says what a project's own file may do with a setting before you "
+        "trust its folder (`quintet trust`)."
     )
     infos = tables().catalogue().values()
     for section in tables().sections:
@@ -141,13 +148,13 @@ def _tools() -> Iterator[str]:
     yield "# Tools"
     yield MADE
     yield (
-        "What a model, the offline rules and your own `!` and `!!` lines can call. A tool is hidden below its least "
-        "profile. Its effects are the most a call may do; the gate judges each call by its own arguments. What a tool "
-        "needs has to be on the machine: `quintet tools doctor` looks. You can add "
-        "[tools of your own](../howto/own-tools.md)."
+        "What a model, the offline rules and your own `!` and `!!` lines can call. A tool is hidden below its lowest "
+        "profile. Its effects are everything that a call may do; the gate decides about each call by its arguments. "
+        "`quintet tools doctor` shows whether what a tool needs is installed. You can add "
+        "[your own tools](../howto/own-tools.md)."
     )
     yield _table(
-        ("tool", "least profile", "effects", "needs"),
+        ("tool", "lowest profile", "effects", "needs"),
         (
             (f"[`{s.name}`](#{s.name.lower()})", s.profile, ", ".join(ordered(s.effects)), ", ".join(s.needs))
             for s in ALL
@@ -170,13 +177,31 @@ def _tools() -> Iterator[str]:
         yield _table(("argument", "type", "default", "meaning"), rows)
 
 
+def _doctor() -> Iterator[str]:
+    yield "# What the doctor finds"
+    yield MADE
+    yield (
+        "Every code of `quintet doctor`, by what it is about, with its cause and what helps. An error stops cycles "
+        "from starting a task. `quintet doctor fix` does what stands under the codes with a mark, and only that; "
+        "[keep a project healthy](../howto/health.md) shows how. Plugins may add codes of their own."
+    )
+    for scope in HealthScope:
+        yield f"## {scope.capitalize()}"
+        rows = (
+            (f"`{kind.code}`", str(kind.severity), "✓" if kind.fixable else "", kind.cause, kind.cure)
+            for kind in sorted(every_kind(), key=lambda kind: kind.code)
+            if kind.scope is scope
+        )
+        yield _table(("code", "severity", "fix", "cause", "cure"), rows)
+
+
 def _events() -> Iterator[str]:
     yield "# Submissions, events and signals"
     yield MADE
     yield (
         f"What crosses a Session, at version {protocol.VERSION}. Each is a JSON object with its `type`; "
-        "`--output-format stream-json` and `quintet sessions show ID --events` print events one a line, with `seq` and "
-        "`at` in front. [As a library](../library.md) says how they are delivered."
+        "`--output-format stream-json` and `quintet sessions show ID --events` print one event per line, with `seq` "
+        "and `at` first. [As a library](../library.md) describes how they are delivered."
     )
     values: list[type[Struct]] = [protocol.Recorded, protocol.Submitted]
     for title, union, about in (
@@ -205,7 +230,7 @@ def _answers() -> Iterator[str]:
         (
             "quintet logs --json",
             LogLine,
-            "A list of these; in place of `request` stand the fields of the request, in the line of one.",
+            "A list of these; the fields of a request replace `request` in its entry.",
         ),
     ):
         yield from _struct(kind, f"## `{words}`")
@@ -220,21 +245,42 @@ def _errors() -> Iterator[str]:
     yield "# Errors"
     yield MADE
     yield (
-        "Every error Quintet raises on purpose. The code is stable: it stands in `error.code` of a result and in the "
-        "journal. The exit code is what the process ends with when the error reaches the command line."
+        "Every error Quintet raises on purpose. The code is stable: it is in `error.code` of a result and in the "
+        "journal. The exit code is that of the process if the error reaches the command line."
     )
     kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.QuintetError)]
     rows = (
-        (f"`{e.code}`", f"`{e.__name__}`", f"`{e.__mro__[1].__name__}`", str(e.exit_code), inspect.getdoc(e) or "")
+        (_to_remedy(e.code), f"`{e.__name__}`", f"`{e.__mro__[1].__name__}`", str(e.exit_code), inspect.getdoc(e) or "")
         for e in kinds
     )
     yield _table(("code", "class", "is a", "exit", "meaning"), rows)
     yield "## Agents and runs"
     yield (
-        "What a `RunFailed` carries, what an input to an agent is answered with, and what the `error` of a run says. "
-        "A command that fails changes nothing, and the active run stays where it was."
+        "The codes of a `RunFailed`, of the answer to an input in an agent's session, and of the `error` of a run. "
+        "A command that fails changes nothing, and the active run stays at its step."
     )
-    yield _table(("code", "meaning"), ((f"`{code}`", code.meaning) for code in RunErrorCode))
+    yield _table(("code", "meaning"), ((_to_remedy(code), code.meaning) for code in RunErrorCode))
+
+
+def _to_remedy(code: str) -> str:
+    return f"[`{code}`](troubleshooting.md#{code.lower()})"
+
+
+def _remedies() -> Iterator[str]:
+    yield "# Troubleshooting by code"
+    yield MADE
+    yield (
+        "Errors, notices in a session and findings of `quintet doctor` have a code. `quintet explain CODE` prints its "
+        "entry from here, `quintet explain` the list. What a script gets: [errors](errors.md)."
+    )
+    about = ""
+    for one in explain.known().values():
+        if one.about != about:
+            about = one.about
+            yield f"## {about}"
+        yield f"### `{one.code}`"
+        yield f"**Cause.** {one.cause}"
+        yield f"**What to do.** {one.cure}"
 
 
 # ── the command line's parsers
@@ -261,14 +307,15 @@ def _caught(arguments: list[str]) -> argparse.ArgumentParser:
     def parse_args(self: argparse.ArgumentParser, *_: object) -> NoReturn:
         raise _Parsed(self)
 
-    original = argparse.ArgumentParser.parse_args
-    argparse.ArgumentParser.parse_args = parse_args  # type: ignore[method-assign, assignment]
+    base = argparse.ArgumentParser
+    originals = base.parse_args, base.parse_intermixed_args
+    base.parse_args = base.parse_intermixed_args = parse_args  # type: ignore[method-assign, assignment]
     try:
         cli.dispatch(arguments)
     except _Parsed as caught:
         return caught.parser
     finally:
-        argparse.ArgumentParser.parse_args = original  # type: ignore[method-assign]
+        base.parse_args, base.parse_intermixed_args = originals  # type: ignore[method-assign]
     raise AssertionError(f"quintet {' '.join(arguments)} parses nothing")
 
 

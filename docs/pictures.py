@@ -26,6 +26,8 @@ TASKS = {
     "task-002": "---\nid: task-002\ntitle: say so in the docs\ndepends_on: [task-001]\n---\nOne sentence.\n",
     "task-003": "---\nid: task-003\ntitle: a changelog\ndepends_on: [task-002]\n---\nIts first entry.\n",
 }
+ACCEPT = "/accept --autonomous --permission-profile trusted"
+PUSH = "! git push --force"
 _FONTS = re.compile(r"@font-face \{.*?\}", re.S)
 
 
@@ -42,12 +44,21 @@ async def question_and_board(at: Sitting) -> None:
 
 async def plan_and_build(at: Sitting) -> None:
     panel = at.ui.query_one("#question")
+    await at.types(f"/plan {PLANNED}")
     await at.ui.enter(f"/plan {PLANNED}")
     await at.until(lambda: panel.display and panel.has_focus)
-    at.keep("plan")
-    await at.ui.enter("/accept --autonomous --permission-profile trusted")
-    await at.until(lambda: "3 of 3 tasks done" in "".join(at.ui.query_one("#scrollback").shown))
-    at.keep("built")
+    at.keep("plan", seconds=4)
+    await at.types(ACCEPT)
+    await at.ui.enter(ACCEPT)
+    await at.until(lambda: "failed verification" in at.shown)
+    at.film(2)
+    await at.until(lambda: "3 of 3 tasks done" in at.shown)
+    at.keep("built", seconds=4)
+    await at.types(PUSH)
+    await at.ui.enter(PUSH)
+    await at.until(lambda: panel.display and panel.has_focus)
+    at.film(5)
+    at.show_film("session")
 
 
 class Sitting:
@@ -56,6 +67,19 @@ class Sitting:
     def __init__(self, ui: Any, pilot: Any) -> None:
         self.ui = ui
         self._pilot = pilot
+        self._film: list[tuple[str, float]] = []  # what was drawn, and for how many seconds it is shown
+
+    @property
+    def shown(self) -> str:
+        return "".join(self.ui.query_one("#scrollback").shown)
+
+    async def types(self, text: str) -> None:
+        """Text in the prompt, filmed before it is sent."""
+        prompt = self.ui.query_one("Prompt")
+        prompt.text = text
+        await self._pilot.pause(0.3)
+        self.film(2)
+        prompt.text = ""
 
     async def until(self, true: Callable[[], object]) -> None:
         async with asyncio.timeout(60):
@@ -63,12 +87,45 @@ class Sitting:
                 await self._pilot.pause(0.05)
         await self._pilot.pause(0.5)
 
-    def keep(self, name: str) -> None:
+    def keep(self, name: str, seconds: float = 0) -> None:
+        _write(name, self._drawn())
+        if seconds:
+            self.film(seconds)
+
+    def film(self, seconds: float) -> None:
+        self._film.append((self._drawn(), seconds))
+
+    def show_film(self, name: str) -> None:
+        _write(name, moving(self._film))
+
+    def _drawn(self) -> str:
         drawn = _FONTS.sub("", self.ui.export_screenshot(title="quintet"))
         drawn = re.sub(r"<!--.*?-->", "", drawn).replace("Fira Code", "monospace")
-        lines = [line.rstrip() for line in drawn.splitlines() if line.strip()]
-        with open(os.path.join(HERE, f"{name}.svg"), "w", encoding="utf-8") as file:
-            file.write("\n".join(lines) + "\n")
+        return "\n".join(line.rstrip() for line in drawn.splitlines() if line.strip())
+
+
+def moving(film: list[tuple[str, float]]) -> str:
+    """Drawings one after the other, as one that moves by style alone; where nothing moves, the last one is seen."""
+    whole = sum(seconds for _, seconds in film)
+    outer = re.match(r"<svg[^>]*>", film[0][0])
+    assert outer
+    parts, begins = [outer[0], "<style>"], 0.0
+    for number, (_, seconds) in enumerate(film):
+        first, last = (100 * at / whole for at in (begins, begins + seconds))
+        shown = f"0%{{opacity:0}}{first:.2f}%{{opacity:1}}{last:.2f}%{{opacity:0}}100%{{opacity:0}}"
+        parts.append(f"@keyframes k{number}{{{shown}}}#f{number}{{animation:k{number} {whole:g}s step-end infinite}}")
+        begins += seconds
+    hidden = ",".join(f"#f{number}" for number in range(len(film) - 1))
+    parts += [f"{hidden}{{opacity:0}}", "@media (prefers-reduced-motion){g{animation:none!important}}", "</style>"]
+    for number, (drawn, _) in enumerate(film):
+        inside = drawn[drawn.index(">") + 1 : drawn.rindex("</svg>")]
+        parts += [f'<g id="f{number}">', inside.strip(), "</g>"]
+    return "\n".join([*parts, "</svg>"])
+
+
+def _write(name: str, drawn: str) -> None:
+    with open(os.path.join(HERE, f"{name}.svg"), "w", encoding="utf-8") as file:
+        file.write(drawn + "\n")
 
 
 async def sit(folder: str, script: Callable[[Sitting], Awaitable[None]]) -> None:

@@ -12,11 +12,15 @@ import subprocess
 import sys
 import tempfile
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from quintet.app.tour import make
 
 HERE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pictures")
+PLAN = """/plan
+- create the file CHANGES.md with "slugify is to_slug now"
+- replace "to_slug" with "make_slug" in *.py
+- run the tests"""
 ASKED = 'replace "slugify" with "to_slug" in *.py'
 
 
@@ -38,20 +42,14 @@ def main() -> None:
         told = json.loads(server.stdout.readline())
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-            page = browser.new_page(viewport={"width": 1280, "height": 720})
-            page.goto(told["link"])
-            page.click(".rows a")
-            page.fill("#first", ASKED)
-            page.click("text=Begin")
-            for number in range(3):
-                page.locator("#question h2").wait_for()
-                if number == 1:
-                    keep(page, "web")
-                page.wait_for_timeout(500)
-                page.click("#question .yes")
-                page.wait_for_timeout(1500)
-                if not page.locator("#question h2").count():
-                    break
+            page = begun(browser, told["link"], ASKED, height=720)
+            page.locator("#question h2").wait_for()
+            keep(page, "web")
+            page.click("#question .yes")
+            page.wait_for_timeout(1500)
+            plan = begun(browser, told["link"], PLAN, height=640)
+            plan.locator(".planned").wait_for()
+            keep(plan, "web-plan")
             phone = browser.new_page(viewport={"width": 390, "height": 720}, color_scheme="dark")
             phone.goto(told["link"])
             phone.goto(page.url)
@@ -62,6 +60,16 @@ def main() -> None:
         server.terminate()
         server.wait()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def begun(browser: Browser, link: str, text: str, *, height: int) -> Page:
+    """A page with a new session that began with a text."""
+    page = browser.new_page(viewport={"width": 1280, "height": height})
+    page.goto(link)
+    page.click(".rows a")
+    page.fill("#first", text)
+    page.click("text=Begin")
+    return page
 
 
 if __name__ == "__main__":

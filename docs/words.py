@@ -31,7 +31,7 @@ TABLES = frozenset(
     {
         "adapters/offline_rules/phrasing.py",
         "domain/agents/words.py",
-        "domain/models/table.py",
+        "domain/models/known_models.py",
         "domain/shell/variables.py",
         "domain/turn/change_request.py",
     }

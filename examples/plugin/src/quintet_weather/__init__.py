@@ -9,7 +9,7 @@ FEATURE = Feature(
     settings={"weather": "settings:WeatherSettings"},
     tools=("tools:weather_of",),
     slash=(FeatureCommand("weather", "/weather [PLACE]", "the weather of one place, or of all", "commands:weather"),),
-    checks=(FeatureCheck("health:file_is_there", fix="health:make_file"),),
+    checks=(FeatureCheck("health:file_is_there", "health:make_file", "health:KINDS"),),
     service="service:open_station",
     board="health:rows",
 )

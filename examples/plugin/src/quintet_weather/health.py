@@ -3,17 +3,26 @@
 import os
 from collections.abc import Iterator
 
-from quintet import BoardEntry, BoardKind, Checkup, Finding, HealthScope, Severity
+from quintet import BoardEntry, BoardKind, Checkup, Finding, FindingKind, HealthScope, Severity
 from quintet_weather.service import Station
 from quintet_weather.settings import WeatherSettings
+
+WEATHER_FILE = FindingKind(
+    "WEATHER_FILE",
+    Severity.WARNING,
+    HealthScope.PROJECT,
+    "`weather.file` names a file that does not exist.",
+    "make an empty one",
+    fixable=True,
+)
+KINDS = (WEATHER_FILE,)
 
 
 def file_is_there(checkup: Checkup) -> Iterator[Finding]:
     """Once the user has named a file, it is to be there. `fixable` says that `make_file` can mend it."""
     named, path = _file(checkup)
     if "weather.file" in checkup.loaded.values and not os.path.exists(path):
-        problem = f"weather.file names {named}, which is not there"
-        yield Finding("WEATHER_FILE", Severity.WARNING, HealthScope.PROJECT, named, problem, "make an empty one", True)
+        yield WEATHER_FILE.of(named, f"weather.file names {named}, which is not there")
 
 
 def make_file(checkup: Checkup) -> list[str]:
