@@ -32,7 +32,7 @@ MAY_IMPORT = {
 REGISTRY = {"quintet.features.registry", "quintet.features.feature"}
 ASK_THE_REGISTRY = {"adapters", "app", "cli"}
 FOR_ALL = {"package", "__version__"}
-SURFACE_HELPERS = {"paint", "streamed_markdown", "tables", "terminal", "transcript"}
+SURFACE_HELPERS = {"paint", "streamed_markdown", "tables", "terminal", "transcript", "typed_line"}
 IMPURE = {"os", "sys", "asyncio", "subprocess", "socket", "threading", "time", "random", "io", "tempfile", "shutil"}
 
 

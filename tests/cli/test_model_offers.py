@@ -1,9 +1,6 @@
 """What must not count when a model is offered or its key is looked for."""
 
 import asyncio
-import io
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,32 +8,8 @@ import pytest
 from quintet.adapters.models.discovery import _read_within
 from quintet.adapters.models.keys import Key
 from quintet.adapters.processes.host_programs import stay_out_of
-from quintet.app.model_dialogue import one_key
 from quintet.domain.base.errors import ModelAuthFailed
 from quintet.domain.settings.settings import ModelSettings
-
-
-class Screen(io.StringIO):
-    """A terminal's output, and a person who presses a key when the question stands there."""
-
-    def __init__(self, keyboard: int) -> None:
-        super().__init__()
-        self._keyboard = keyboard
-
-    def write(self, text: str) -> int:
-        if "Use it?" in text:
-            os.write(self._keyboard, b"n")
-        return super().write(text)
-
-
-def test_a_key_that_was_typed_before_the_question_answers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    keyboard, terminal = os.openpty()
-    with open(terminal, closefd=True) as stdin:
-        os.write(keyboard, b"1. fix the bug\n")
-        monkeypatch.setattr(sys, "stdin", stdin)
-        monkeypatch.setattr(sys, "stdout", Screen(keyboard))
-        assert one_key("Use it? ") == "n"
-    os.close(keyboard)
 
 
 def test_a_program_of_the_project_is_not_run_for_a_key(repo: Path) -> None:

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import sys
-import termios
-import tty
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from getpass import getpass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -23,6 +18,7 @@ from quintet.domain.base.safe_text import visible
 from quintet.domain.models import connecting, presets
 from quintet.domain.models.presets import Preset, host_of
 from quintet.surfaces.tables import say, table
+from quintet.surfaces.typed_line import typed_key, typed_line, typed_unseen
 
 MOST_OFFERED = 9
 MOST_LISTED = 40
@@ -41,7 +37,7 @@ async def offer_model(path: str, flags: Mapping[str, Any]) -> None:
     say([f"  {number}  {offer.words}" for number, offer in enumerate(offers, 1)])
     which = "1" if len(offers) == 1 else f"1 to {len(offers)}"
     asked = f"Press {which} to use it; any other key continues with the offline rules. "
-    key = await asyncio.to_thread(one_key, asked)
+    key = typed_key(asked)
     if not (key.isdecimal() and 1 <= int(key) <= len(offers)):
         setup.decline([offer.name for offer in offers])
         say(["Offline rules. `quintet models` shows this again."])
@@ -56,27 +52,6 @@ def tell(text: str) -> None:
     """What is about to happen, at once."""
     say([f"  {text}"])
     sys.stdout.flush()
-
-
-def one_key(question: str) -> str:
-    """One key of whoever sits at the terminal; what was typed before the question stands there answers nothing."""
-    handle = sys.stdin.fileno()
-    before = termios.tcgetattr(handle)
-    try:
-        tty.setcbreak(handle, termios.TCSANOW)
-        termios.tcflush(handle, termios.TCIFLUSH)
-        sys.stdout.write(question)
-        sys.stdout.flush()
-        return os.read(handle, 1).decode("ascii", "replace")
-    finally:
-        termios.tcsetattr(handle, termios.TCSANOW, before)
-        sys.stdout.write("\n")
-
-
-def typed_key(preset: Preset, base_url: str) -> str:
-    """A key, typed unseen."""
-    with _ended_by_ctrl_c():
-        return getpass(f"Key for {preset.title} (stored with your secrets, sent to {host_of(base_url)}): ").strip()
 
 
 async def guided(places: Places, wanted: WantedModel | None = None) -> ConnectedModels:
@@ -103,7 +78,9 @@ def with_key(wanted: WantedModel) -> WantedModel:
         if wanted.key or wanted.key_command or wanted.key_env or not wanted.preset.key_needed:
             raise
     base_url = presets.base_url_of(wanted.preset, os.environ, wanted.base_url, wanted.region, wanted.resource)
-    key = typed_key(wanted.preset, base_url)
+    key = typed_unseen(
+        f"Key for {wanted.preset.title} (stored with your secrets, sent to {host_of(base_url)}): "
+    ).strip()
     if not key:
         raise UsageError("no key was typed", hint=connecting.no_key(wanted.preset))
     return structs.replace(wanted, key=key)
@@ -112,34 +89,17 @@ def with_key(wanted: WantedModel) -> WantedModel:
 def _asked_preset() -> Preset:
     rows = [(str(number), one.name, one.title, one.needs) for number, one in enumerate(presets.PRESETS, 1)]
     say(table(rows))
-    answer = _asked("Which one? Number, name, or the address of your own server (http://HOST:PORT/v1): ")
+    answer = typed_line("Which one? Number, name, or the address of your own server (http://HOST:PORT/v1): ")
     known = presets.PRESETS
     return known[int(answer) - 1] if answer.isdecimal() and 1 <= int(answer) <= len(known) else presets.find(answer)
 
 
 def _asked_model(preset: Preset, listed: Sequence[str]) -> str:
     if not listed:
-        return _asked("Model name at the provider (empty for a suggestion): ")
+        return typed_line("Model name at the provider (empty for a suggestion): ")
     shown = listed[:MOST_LISTED]
     say([f"  {number:>3}  {visible(name)}" for number, name in enumerate(shown, 1)])
     if len(listed) > len(shown):
         say([f"  … {len(listed) - len(shown)} more; you can name any of them"])
-    answer = _asked("Which one? Number or name; empty for a suggestion for fast, smart and deep: ")
+    answer = typed_line("Which one? Number or name; empty for a suggestion for fast, smart and deep: ")
     return shown[int(answer) - 1] if answer.isdecimal() and 1 <= int(answer) <= len(shown) else answer
-
-
-def _asked(question: str) -> str:
-    with _ended_by_ctrl_c():
-        sys.stdout.write(question)
-        sys.stdout.flush()
-        return sys.stdin.readline().strip()
-
-
-@contextmanager
-def _ended_by_ctrl_c() -> Iterator[None]:
-    """While a person is asked, one Ctrl+C ends it all; asyncio's own handler would wait for a second one."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

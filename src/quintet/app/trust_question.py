@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +34,7 @@ from quintet.domain.permission import trust_summary, trusted_content
 from quintet.domain.permission.exposure import given_to, may_be_secret
 from quintet.domain.permission.trusted_content import AGENTS, MOST_DIFF, PROMPTS, SETTINGS, SKILLS, TOOLS, Pieces, Trust
 from quintet.domain.settings.settings import Settings
+from quintet.surfaces.typed_line import typed_line
 
 
 class TrustQuestion(Struct, frozen=True):
@@ -191,6 +191,5 @@ def ask_for_trust(path: str) -> None:
     if question := trust_question(locate(path)):
         columns, rows = shutil.get_terminal_size()
         lines = question.fitted(columns, rows - 2)
-        sys.stdout.write("\n".join([*lines, "Trust this folder? [y/N] "]))
-        sys.stdout.flush()
-        question.decide(sys.stdin.readline().strip().lower() in ("y", "yes"))
+        answer = typed_line("\n".join([*lines, "Trust this folder? [y/N] "]))
+        question.decide(answer.lower() in ("y", "yes"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from argparse import ArgumentParser, Namespace
-from getpass import getpass
 from typing import Any
 
 from quintet.adapters.files.paths import locate
@@ -15,6 +14,7 @@ from quintet.adapters.settings import layers as config
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import UsageError
 from quintet.surfaces.tables import say, say_json, say_table
+from quintet.surfaces.typed_line import typed_unseen
 
 LONGEST = 100_000
 
@@ -60,7 +60,7 @@ def _value(name: str) -> str:
     if sys.stdin is None:
         raise UsageError(f"pipe in the value of {name}")
     if sys.stdin.isatty():
-        value = getpass(f"{name}: ")
+        value = typed_unseen(f"{name}: ")
     else:
         value = sys.stdin.read(LONGEST + 1)
     value = value.rstrip("\r\n")

@@ -18,6 +18,7 @@ from quintet.cli.parsing import lookup
 from quintet.domain.base.safe_text import on_one_line, visible
 from quintet.domain.permission.trusted_content import Pieces, changes
 from quintet.surfaces.tables import complain, say, say_json
+from quintet.surfaces.typed_line import typed_line
 
 
 def settings(arguments: Namespace) -> int:
@@ -81,9 +82,8 @@ def _trusted(places: Places, *, as_json: bool, unasked: bool) -> int:
     covered = all(before.covers(name, data) for name, data in found.items())
     if not covered and not unasked and _attached():
         out = sys.stderr if as_json else sys.stdout
-        out.write("\n".join([f"Trusting {folder} allows this:", *_brought(found), *_doing(does), "Trust it? [y/N] "]))
-        out.flush()
-        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        question = [f"Trusting {folder} allows this:", *_brought(found), *_doing(does), "Trust it? [y/N] "]
+        if typed_line("\n".join(question), out).lower() not in ("y", "yes"):
             say([f"{folder} is not trusted" if not before.trusted else "Nothing new is trusted."])
             return 1
     changed = accept(places, found)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -14,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from quintet.domain.base.safe_text import visible
 from quintet.surfaces.terminal import on_signals
+from quintet.surfaces.typed_line import ended_by_ctrl_c
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 KEEP_TITLE, GIVE_TITLE_BACK = "\x1b[22;0t", "\x1b[23;0t"
 BELL = "\a"
 MOST_NOTICE = 120  # characters
-MOST_SIGNALS = 4096  # that are kept for the loop
 INTERRUPTED = 128 + signal.SIGINT  # the exit code
 ENDING = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)  # Ctrl+C is a key here: a SIGINT comes from outside
 
@@ -47,25 +45,12 @@ def give_back() -> None:
 
 def show(program: Sequence[str], then: str) -> None:
     """Run a program at the terminal, then wait for Enter. Ctrl+C ends the program or the wait, not us."""
-    heard, told = socket.socketpair()  # the loop is told of each signal by its number, whoever handles it
-    with heard, told:
-        heard.setblocking(False)
-        told.setblocking(False)
-        loop = signal.set_wakeup_fd(told.fileno())
-        before = signal.signal(signal.SIGINT, signal.default_int_handler)
-        try:
-            with suppress(KeyboardInterrupt):
-                subprocess.run(program, check=False)
-                sys.stdout.write(then)
-                sys.stdout.flush()
-                sys.stdin.readline()
-        finally:
-            signal.signal(signal.SIGINT, before)
-            signal.set_wakeup_fd(loop)
-            with suppress(BlockingIOError):  # there was none
-                others = heard.recv(MOST_SIGNALS).replace(bytes([signal.SIGINT]), b"")
-                if others and loop >= 0:
-                    os.write(loop, others)
+    with suppress(KeyboardInterrupt), ended_by_ctrl_c() as wait_for:
+        subprocess.run(program, check=False)
+        sys.stdout.write(then)
+        sys.stdout.flush()
+        wait_for(sys.stdin.fileno())
+        sys.stdin.readline()
 
 
 def stop_reading_keys(ui: App[int]) -> None:
