@@ -162,7 +162,7 @@ class Attacker:
 
     def opens(self, surface: str, *flags: str, sees: str = "", **variables: str) -> Outcome:
         """Open the project on a surface (tui, plain, headless, or a command) with the offline rules, and leave; the
-        screen once it shows what is to be seen."""
+        screen once it has a prompt and shows what is to be seen."""
         self._ready("")
         if surface == "tui":
             return self.at_terminal(flags, lambda: True, variables, sees=sees)
@@ -216,7 +216,7 @@ class Attacker:
                 terminal.reads()
                 answered = len(terminal.text)
                 terminal.types(no)
-            elif over() and (PROMPT in terminal.text or not typed) and sees in terminal.text:
+            elif over() and PROMPT in terminal.text and sees in terminal.text:
                 break
             elif PROMPT in terminal.text and time.monotonic() - typed_at > PATIENCE_SECONDS:
                 # At first; and when a turn has ended, because the next one makes the rest of the calls.
