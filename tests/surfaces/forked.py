@@ -38,11 +38,12 @@ IMPORTED = (
     "difflib",
     "h11",
     "tomllib",
-    "quintet.cli.commands",
     "quintet.app.open",
     "quintet.app.late_parts",
     "quintet.cli.agents",
+    "quintet.cli.commands",
     "quintet.cli.doctor",
+    "quintet.cli.main",
     "quintet.cli.session",
     "quintet.cli.session_journal",
     "quintet.cli.sessions",
@@ -59,11 +60,23 @@ IMPORTED = (
     "quintet.adapters.sandbox.bubblewrap",
     "quintet.adapters.sandbox.landlock",
     "quintet.adapters.shell_grammar.parse",
+    "quintet.adapters.sqlite.grouped_writes",
+    "quintet.adapters.sqlite.store",
+    "quintet.adapters.sqlite.task_rows",
+    "quintet.adapters.sqlite.worker_rows",
 )
-# Only where an extra is installed and the feature is there: what they are known by, and what is imported.
-HEAVY = {
-    ("mcp", "quintet.features.mcp"): ("mcp", "quintet.features.mcp.connection"),
-    ("acp", "quintet.features.acp"): ("acp", "quintet.features.acp.serving"),
+# Only where the feature is there, and the packages that it needs.
+OF_FEATURES = {
+    "mcp": (("mcp",), ("connection",)),
+    "acp": (("acp",), ("serving",)),
+    "postgres": (("psycopg", "procrastinate"), ("queue", "queue_schema", "schema", "search", "store")),
+    "ai_clis": ((), ("installed", "settings")),
+    "library": ((), ("store",)),
+    "memory": ((), ("holding", "store")),
+    "remote": ((), ("wiring",)),
+    "schedule": (("whenever",), ("book", "install", "port", "store", "words")),
+    "skills": ((), ("service", "wiring")),
+    "workers": ((), ("service",)),
 }
 HELD = 60  # seconds that what a run started may hold the run's handles after its end
 MOST_BYTES = 1_000_000  # of a request: its words and its environment
@@ -270,8 +283,7 @@ def _readable(file: BinaryIO | Any, seconds: float) -> bool:
 
 def serve(*doors: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
     """Forks for each request, and tells of its end. Returns in the fork, with its request; or when no more can come."""
-    heavy = [names for needs, names in HEAVY.items() if all(map(importlib.util.find_spec, needs))]
-    for name in (*IMPORTED, *(name for names in heavy for name in names)):
+    for name in (*IMPORTED, *_of_features()):
         importlib.import_module(name)
     gc.freeze()
     with selectors.DefaultSelector() as selector:
@@ -299,6 +311,15 @@ def serve(*doors: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
                 for handle in standard:
                     os.close(handle)
                 selector.register(os.pidfd_open(pid), selectors.EVENT_READ, (pid, tells))
+
+
+def _of_features() -> list[str]:
+    return [
+        f"quintet.features.{feature}.{name}"
+        for feature, (needs, names) in OF_FEATURES.items()
+        if all(map(importlib.util.find_spec, (f"quintet.features.{feature}", *needs)))
+        for name in names
+    ]
 
 
 def _request(data: bytes) -> dict[str, Any]:
