@@ -103,42 +103,105 @@ class Defect(Exception):
     """A schedule that breaks what is promised."""
 
 
+End = tuple[tuple[tuple[str, ...], ...], tuple[int, ...]]  # what is on record of each input, and its effects
+
+
 class Seen:
-    """The states that were met, each as one number: their parts are counted as they come, so two are never confused."""
+    """The states that were met, each as one number: their parts are counted as they come, so two are never confused.
+
+    What may still happen to a state is kept apart from it. With more kills and lapses left everything can happen that
+    can with fewer, so a state that was met with at least as many of both is not new.
+    """
 
     def __init__(self) -> None:
         self._parts: dict[object, int] = {}
-        self._met: set[int] = set()
+        self._met: dict[int, tuple[tuple[int, int], ...]] = {}  # the kills and lapses that were left
+        self._count = 0
 
     def __len__(self) -> int:
-        return len(self._met)
+        return self._count
 
     def add(self, world: World) -> bool:
         """Whether it is new."""
         state, parts = 0, self._parts
-        for part in (*world[:5], *world.processes, world[6:]):
+        for part in (*world[:5], *world.processes, world.robbed):
             state = state << PART_BITS | parts.setdefault(part, len(parts))
         assert len(parts) < 1 << PART_BITS
-        before = len(self._met)
-        self._met.add(state)
-        return len(self._met) > before
+        met = self._met.get(state, ())
+        if any(kills >= world.kills and lapses >= world.lapses for kills, lapses in met):
+            return False
+        self._met[state] = (*met, (world.kills, world.lapses))
+        self._count += 1
+        return True
 
 
-def explore(protocol: Protocol, world: World) -> int:
-    """Walk through every schedule; returns how many states there are. Raises Defect at the first that is wrong."""
-    seen, open_worlds = Seen(), [world]
+def explore(protocol: Protocol, world: World, *, reduced: bool = True, ends: set[End] | None = None) -> int:
+    """Walk through every schedule; returns how many states there are. Raises Defect at the first that is wrong.
+
+    States that only differ in a way that changes nothing are one: the numbers of leases (`_renumbered`), and if it is
+    reduced, which of two clients that send one input each is which (`_swapped`). Worlds in which less has gone wrong
+    come first, so that those in which more has are met as known ones. `ends` takes how each schedule may end.
+    """
+    seen = Seen()
     seen.add(world)
-    while open_worlds:
-        world = open_worlds.pop()
-        following = list(_following(protocol, world))
-        if not following:
-            _check_end(world)
-        for after in following:
-            same = _renumbered(after)
-            if seen.add(same):
-                _check(same)
-                open_worlds.append(same)
+    worlds: dict[int, list[World]] = {world.kills + world.lapses: [world]}  # by what may still go wrong
+    alike = reduced and [one.inputs for one in world.processes[:2]] == [(0,), (1,)]
+    alike = alike and not any({0, 1} & set(one.inputs) for one in world.processes[2:])
+    for left in range(world.kills + world.lapses, -1, -1):
+        while worlds.get(left):
+            world = worlds[left].pop()
+            following = list(_following(protocol, world, reduced=reduced))
+            if not following:
+                _check_end(world)
+                if ends is not None:
+                    ends.add((world.journal, world.effects))
+            for after in following:
+                same = _renumbered(after)
+                if alike:
+                    same = _swapped(same)
+                if seen.add(same):
+                    _check(same)
+                    worlds.setdefault(same.kills + same.lapses, []).append(same)
     return len(seen)
+
+
+_OTHER = {0: 1, 1: 0}
+
+
+def _swapped(world: World) -> World:
+    """The same state with the first two clients and their inputs in a fixed order, as far as that is soon told."""
+    first, second, *rest = world.processes
+    if (first.at, first.number, len(first.queue)) <= (second.at, second.number, len(second.queue)):
+        return world
+    other = _OTHER
+
+    def swapped(one: Process) -> Process:
+        seen = one.seen._replace(owner=other.get(one.seen.owner, one.seen.owner))
+        inputs, queue = _others(one.inputs), _others(one.queue)
+        return Process(
+            one.at,
+            inputs,
+            one.number,
+            seen,
+            queue,
+            other.get(one.running, one.running),
+            other.get(one.taken, one.taken),
+        )
+
+    zero, one, *journal = world.journal
+    none, single, *effects = world.effects
+    return world._replace(
+        row=world.row._replace(owner=other.get(world.row.owner, world.row.owner)),
+        inbox=_others(world.inbox),
+        accepted=frozenset(_others(tuple(world.accepted))),
+        journal=(one, zero, *journal),
+        effects=(single, none, *effects),
+        processes=(swapped(second), swapped(first), *(swapped(process) for process in rest)),
+    )
+
+
+def _others(inputs: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(_OTHER.get(number, number) for number in inputs)
 
 
 def _renumbered(world: World) -> World:
@@ -182,7 +245,13 @@ def _check_end(world: World) -> None:
             raise Defect(f"input {number} was accepted and never ended: {world.journal[number]}")
 
 
-def _following(protocol: Protocol, world: World) -> Iterator[World]:
+def _following(protocol: Protocol, world: World, *, reduced: bool) -> Iterator[World]:
+    if reduced and not world.kills:
+        # an effect is seen by nobody, and nothing takes it back: it may as well come before what others do
+        for me, process in enumerate(world.processes):
+            if process.at == "effect":
+                yield _affected(world, me, process)
+                return
     for me, process in enumerate(world.processes):
         if process.at in ("left", "killed"):
             continue
@@ -320,9 +389,7 @@ def _owning(protocol: Protocol, world: World, me: int, process: Process, mine: i
             if not world.inbox or not protocol.drains:
                 yield _with(world, me, process._replace(at="close"))
         case "effect":
-            count = world.effects[running] + 1
-            effects = (*world.effects[:running], count, *world.effects[running + 1 :])
-            yield _with(world._replace(effects=effects), me, process._replace(at="finish"))
+            yield _affected(world, me, process)
         case "finish":
             if not wrote:
                 yield _left(world, me, process, "lost")
@@ -331,3 +398,9 @@ def _owning(protocol: Protocol, world: World, me: int, process: Process, mine: i
             yield _with(_noted(world, running, *kinds), me, process._replace(at="own", running=NOBODY))
         case "close" if not world.inbox or not wrote:
             yield _with(world, me, process._replace(at="release"))
+
+
+def _affected(world: World, me: int, process: Process) -> World:
+    running = process.running
+    effects = (*world.effects[:running], world.effects[running] + 1, *world.effects[running + 1 :])
+    return _with(world._replace(effects=effects), me, process._replace(at="finish"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import owner_model
 import pytest
-from owner_model import FOUR_INPUTS, NOBODY, SENT_AGAIN, Defect, LeaseRow, Protocol, begin, explore, weaker_worlds
+from owner_model import FOUR_INPUTS, NOBODY, SENT_AGAIN, Defect, End, LeaseRow, Protocol, begin, explore, weaker_worlds
 
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.domain.base.errors import LeaseLost
@@ -20,7 +20,7 @@ from quintet.domain.journal.store_rows import Batch, Lease, SessionRow
 @pytest.mark.parametrize("kills", [0, 1])
 def test_three_processes_with_four_inputs_keep_each_once_in_every_schedule(kills: int) -> None:
     """`scripts/faults owner-model` has lapses as well, and clients that come again."""
-    assert explore(Protocol(), begin(FOUR_INPUTS, kills, 0)) > 5_000
+    assert explore(Protocol(), begin(FOUR_INPUTS, kills, 0), reduced=False) > 5_000
 
 
 @pytest.mark.parametrize("clients", [((0,), (1, 2), ()), SENT_AGAIN])
@@ -31,12 +31,29 @@ def test_kills_and_lapses_together_keep_each_input_once(
     assert explore(Protocol(), begin(clients, kills, lapses, repeated=True)) > 1_000
 
 
+@pytest.mark.parametrize(("kills", "lapses"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_fewer_states_come_to_every_end(kills: int, lapses: int) -> None:
+    world = begin(((0,), (1,), ()), kills, lapses, repeated=True)
+    ends: dict[bool, set[End]] = {False: set(), True: set()}
+    states = {reduced: explore(Protocol(), world, reduced=reduced, ends=ends[reduced]) for reduced in ends}
+    assert states[True] < states[False]
+    assert {_either_way(end) for end in ends[True]} == {_either_way(end) for end in ends[False]}
+    assert ends[False]
+
+
+def _either_way(end: End) -> tuple[object, ...]:
+    """An end, whichever of the two clients is the first."""
+    journal, effects = end
+    return tuple(sorted(zip(journal, effects, strict=True)))
+
+
 @pytest.mark.parametrize("flag", list(Protocol.__dataclass_fields__))
 def test_a_weaker_protocol_is_found(flag: str) -> None:
     weaker = Protocol(**{flag: False})
-    with pytest.raises(Defect):
-        for world in weaker_worlds()[flag]:
-            explore(weaker, world)
+    for reduced in (True, False):
+        with pytest.raises(Defect):
+            for world in weaker_worlds()[flag]:
+                explore(weaker, world, reduced=reduced)
 
 
 def test_the_store_takes_renews_and_releases_leases_as_the_model_does(tmp_path: Path) -> None:
