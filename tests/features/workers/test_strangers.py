@@ -11,11 +11,16 @@ from msgspec import structs
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.git.worktrees import Worktrees, branch_for
+from quintet.adapters.settings import layers
 from quintet.adapters.sqlite.store import SqliteStore
 from quintet.adapters.sqlite.task_rows import SqliteTasks
 from quintet.domain.base.errors import UsageError
+from quintet.domain.ports.workers import WorkerState
 from quintet.domain.tasks.task import Intent
+from quintet.domain.workers.integration import LandKind
+from quintet.features.workers.integrator import Integrator, fresh_branch
 from quintet.features.workers.service import WorkersSeen
+from quintet.features.workers.shop import Shop
 from tests.engine.cycles import statuses
 from tests.features.workers.working import add, git, page, said, work, writes
 from tests.surfaces.program import SECONDS, Program
@@ -271,3 +276,42 @@ def test_no_two_ids_have_one_branch() -> None:
     assert len({branch_for(one) for one in ids}) == len(ids)
     for one in ids:
         assert os.system(f"git check-ref-format 'refs/heads/{branch_for(one)}'") == 0
+
+
+def test_a_branch_that_a_call_moves_before_it_lands_is_kept_anew(repo: Path) -> None:
+    """Another task's commits can move every branch of the repository."""
+    add(repo, writes("t1", "one.txt"))
+    blob = git(repo, "hash-object", "-w", "tests/test_count.py")
+    git(repo, "update-index", "--add", "--cacheinfo", f"100644,{blob},.mcp.json")
+    evil = git(repo, "commit-tree", "-p", "HEAD", "-m", "evil", git(repo, "write-tree"))
+    git(repo, "reset", "-q")
+    places = locate(str(repo))
+
+    async def run() -> list[LandKind]:
+        shop = Shop(places, layers.load(places), "main")
+        try:
+            claim = await shop.keeper.claim("t1", "q5-1/w-1")
+            path = places.worktree("t1").root
+            base = git(repo, "rev-parse", "main")
+            shop.trees.make("t1", path, base)
+            begun = fresh_branch("t1", path, "main", base)
+            await shop.workers.put_branch(begun, claim.number)
+            Path(path, "one.txt").write_text("one\n")
+            one = Integrator(shop, claim, begun, nothing)
+            found = []
+            for moved in (True, False):
+                await one.rebase("t1", "Task t1")
+                if moved:
+                    git(repo, "update-ref", "refs/heads/quintet/t1", evil)
+                found.append((await one.land("t1")).kind)
+            return found
+        finally:
+            await shop.close()
+
+    assert asyncio.run(run()) == [LandKind.AGAIN, LandKind.LANDED]
+    assert (repo / "one.txt").exists() and not (repo / ".mcp.json").exists()
+    assert ".mcp.json" not in git(repo, "ls-tree", "-r", "--name-only", "main")
+
+
+async def nothing(state: WorkerState) -> None:
+    pass

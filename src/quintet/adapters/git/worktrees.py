@@ -248,13 +248,19 @@ class Worktrees:
         return name == branch_for(task) and bool(self.commit_of(f"refs/heads/{name}"))
 
     def keep(self, task: str, path: str, title: str) -> str:
-        """Commit all that is in the worktree; returns the newest commit of its branch."""
+        """Commit all that is in the worktree; returns the newest commit of its branch.
+
+        What it holds is what its files hold: the index is made anew, because a call that commits can write it, and
+        name there what no file has and nobody has seen.
+        """
         ref = f"refs/heads/{branch_for(task)}"
         with self._view(path) as view:
             head = _at(view, f"{ref}^{{commit}}")
             if not head:
                 raise ToolFailed(f"the branch {branch_for(task)} no longer exists")
+            self._new_index(view, path, head)
             view.ask("add", "-A", "--", ".")
+            self._as_committed(view, path, head)
             tree = _text(view.ask("write-tree"))
             if tree == _text(view.ask("rev-parse", f"{head}^{{tree}}")):
                 self._set(view, task, head, head)
@@ -263,6 +269,32 @@ class Worktrees:
             commit = _text(view.ask("commit-tree", tree, "-p", head, given=f"{title}\n\nTask: {task}\n".encode()))
             self._set(view, task, commit, head)
             return commit
+
+    def _new_index(self, view: RepositoryView, path: str, head: str) -> None:
+        found = git_folders(path)
+        index = os.path.join(found.own if found else view.folder, "index")
+        try:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(index)
+        except OSError as error:
+            raise ToolFailed(f"{index}: {error.strerror}; remove it") from error
+        view.variables["GIT_INDEX_FILE"] = index
+        view.ask("read-tree", head)
+
+    def _as_committed(self, view: RepositoryView, path: str, head: str) -> None:
+        """Files that are byte for byte as they were committed stay so, though git would convert their line ends."""
+        raw = view.ask("diff-index", "--cached", "--raw", "-z", "--no-renames", "--no-abbrev", head).split(b"\0")
+        pairs = zip(raw[::2], raw[1::2], strict=False)
+        changed = [(about.lstrip(b":").split(b" "), os.fsdecode(name)) for about, name in pairs]
+        kept = ""
+        for (old, new, was, *_), name in changed:
+            whole = os.path.join(path, name)
+            if old != new or old in (_LINK, _GITLINK) or "\n" in name or not os.path.isfile(whole):
+                continue
+            if _text(view.ask("hash-object", "--no-filters", "--", name)) == was.decode():
+                kept += f"{old.decode()} {was.decode()}\t{name}\n"
+        if kept:
+            view.ask("update-index", "--index-info", given=os.fsencode(kept))
 
     def _refuse_filtered(self, view: RepositoryView, before: str, after: str) -> None:
         names = _names(view.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after))

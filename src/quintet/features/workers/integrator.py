@@ -50,6 +50,7 @@ class Integrator:
         self._claim = claim
         self._begun = begun
         self._state = state
+        self._head = ""  # what was kept of the work: nothing else lands, wherever a call has moved the branch
 
     # ── claims
 
@@ -101,6 +102,7 @@ class Integrator:
         await self._state(WorkerState.INTEGRATING)
         await self._turn(task)
         head = await shop.git(shop.trees.keep, task, begun.worktree, title)
+        self._head = head
         if head == begun.base:
             return Rebased(RebaseKind.EMPTY, target=begun.target)
         changed = await shop.git(shop.trees.changed, begun.base, head)
@@ -115,6 +117,7 @@ class Integrator:
             said = f"it conflicts with {begun.target}:\n\n{put.conflict}"
             return Rebased(RebaseKind.CONFLICT, said, begun.target)
         await shop.git(shop.trees.move, task, begun.worktree, head, put.commit)
+        self._head = put.commit
         moved = onto != begun.base
         self._begun = structs.replace(begun, base=onto)
         await shop.workers.put_branch(self._begun, self._number)
@@ -152,8 +155,11 @@ class Integrator:
     async def _landed(self, task: str) -> Landed:
         shop, begun, number = self._shop, self._begun, self._number
         await shop.workers.put_branch(begun, number)  # refused if the lease is lost
+        head = await shop.git(shop.trees.commit_of, f"refs/heads/{begun.branch}")
+        if head != self._head:
+            return Landed(LandKind.AGAIN)
         if shop.way is not IntegrateWay.MERGE:
-            if why := await self._pushed():
+            if why := await self._pushed(head):
                 put_off = structs.replace(self._begun, state=BranchState.LATER, said=why)
                 await shop.workers.put_branch(put_off, number)
                 return Landed(LandKind.LATER, why)
@@ -161,7 +167,6 @@ class Integrator:
             return Landed(LandKind.LANDED, f"on branch {begun.branch}")
         if await self._at_target() != begun.base:
             return Landed(LandKind.AGAIN)
-        head = await shop.git(shop.trees.commit_of, f"refs/heads/{begun.branch}")
         if why := await shop.git(unsaved_in_the_way, shop, begun, head):
             await shop.workers.put_branch(structs.replace(begun, state=BranchState.LATER, said=why), number)
             return Landed(LandKind.LATER, why)
@@ -180,7 +185,7 @@ class Integrator:
                 os.remove(intent)
         return Landed(LandKind.LANDED, f"integrated into {begun.target}")
 
-    async def _pushed(self) -> str:
+    async def _pushed(self, head: str) -> str:
         """Publish the task's branch, where the worker was started for that; why it could not, empty if it could.
 
         What is to be pushed is stored before, with the number of the claim: whoever takes the task over knows what may
@@ -189,7 +194,6 @@ class Integrator:
         shop, begun = self._shop, self._begun
         if shop.clone is None or not shop.clone.pushes:
             return ""
-        head = await shop.git(shop.trees.commit_of, f"refs/heads/{begun.branch}")
         ours = [*begun.pushed.split(), head]
         self._begun = structs.replace(begun, pushed=" ".join(ours[-MOST_PUSHED:]))
         await shop.workers.put_branch(self._begun, self._number)
