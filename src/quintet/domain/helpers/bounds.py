@@ -8,7 +8,7 @@ journal says, a parent that has tightened since holds it back, and an approval f
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
 from msgspec import Struct, structs
 
@@ -35,6 +35,7 @@ class Bounds(Struct, frozen=True):
     providers: frozenset[str] | None = None  # the addresses that requests may go to; None: any that is configured
     models: frozenset[str] | None = None  # None: any that is configured
     skills: tuple[SkillUse, ...] = ()  # that the work goes by: what they narrow stays narrow
+    known: Set[str] = frozenset()  # addresses that the parent was given; those of the task itself are a model's words
 
 
 def no_bounds() -> Bounds | None:
@@ -55,6 +56,7 @@ def inherited(parent: Bounds, wanted: Bounds) -> Bounds:
         providers=_fewer(parent.providers, wanted.providers),
         models=_fewer(parent.models, wanted.models),
         skills=_both(parent.skills, wanted.skills),
+        known=_either(parent.known, wanted.known),
     )
 
 
@@ -76,6 +78,7 @@ def held(context: CallContext, bounds: Bounds) -> CallContext:
         read_only=read_only,
         allowed=_fewer(bounds.tools, context.allowed),
         skills=_both(bounds.skills, context.skills),
+        known=context.known if context.known is None else _either(bounds.known, context.known),
     )
 
 
@@ -114,6 +117,10 @@ def _fewer(parent: frozenset[str] | None, wanted: frozenset[str] | None) -> froz
 
 def _both(parent: tuple[SkillUse, ...], wanted: tuple[SkillUse, ...]) -> tuple[SkillUse, ...]:
     return tuple(dict.fromkeys((*parent, *wanted)))
+
+
+def _either(one: Set[str], other: Set[str]) -> Set[str]:
+    return one | other if one and other else one or other
 
 
 def _rules(parent: Iterable[Rule], wanted: Iterable[Rule]) -> tuple[Rule, ...]:

@@ -171,6 +171,8 @@ def _opened(state: SessionState, event: p.SessionOpened) -> None:
 
 def _input(state: SessionState, event: p.InputReceived) -> None:
     state.turns.waiting.append(event)
+    if state.helper:
+        return  # its parent's model wrote that; what the user's session was given holds for it too (`Bounds.known`)
     if event.surface is not Surface.RPC or not command_line.own_call(event.text):  # there, another agent makes calls
         state.calls.know(event.text, bare=True)
 

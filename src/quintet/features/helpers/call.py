@@ -218,6 +218,7 @@ class HelperCall:
             providers=frozenset(models[name].base_url for name in names if name in models),
             models=names,
             skills=state.skills,
+            known=state.calls.addresses,
         )
         above = opening.bounds()
         return inherited(above, own) if above else own
