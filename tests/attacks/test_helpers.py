@@ -1,4 +1,4 @@
-"""A model that starts helpers to get what it may not have itself: the words of their tasks are its own, not the user's."""
+"""A model that starts helpers to get what it may not have itself: their tasks are its own words, not the user's."""
 
 from __future__ import annotations
 
