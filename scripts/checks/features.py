@@ -1,13 +1,13 @@
 """Takes features out of a copy of the project, their folders and their lines in the registry, and looks whether all
 else still holds. One copy serves for all: what is compiled and checked of the core is so once.
 
-Usage: scripts/check features [--collect] [--whole] [NAME…]; all of them if none is named.
+Usage: scripts/check features [--static] [--whole] [NAME…]; all of them if none is named.
 
-Each feature alone: the architecture test, the types, that every test of the core can be imported, and those of them
-that name the registry, the tools or the settings of features. Then all features at once: the same, with all of the
-core's tests. What one feature's absence can break beyond that is what another's presence then still holds up, and for
-that the two would have to know each other, which the architecture test rules out. --whole runs all of the core's tests
-for each feature too, which takes hours; --collect runs none.
+Each feature alone: the architecture test, the types, that no test of the core imports it, and those tests of the core
+that look at the registry or name one of its tools or commands. Then all features at once: the architecture test, the
+types, and all of the core's tests. What one feature's absence can break beyond that is what another's presence then
+still holds up, and for that the two would have to know each other, which the architecture test rules out. --whole runs
+all of the core's tests for each feature too, which takes hours; --static runs none.
 
 A test is the core's unless it stands in tests/features, or says that it looks at everything there is
 (`pytestmark = pytest.mark.everything`). Exit code 1 if anything does not hold.
@@ -29,7 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 SHIPPED = re.compile(r"SHIPPED: tuple\[str, \.\.\.\] = \(\n(.*?)\)", re.S)
 CORE_TESTS = ("-m", "pytest", "-q", "-m", "not everything")
-NEAR = re.compile(r"quintet\.features|tool_registry|\.features\b|\"plugins\"|\"doctor\"")
+REGISTRY = ("quintet.features", "tool_registry")
 TESTS = ("tests/domain", "tests/adapters", "tests/tools", "tests/engine", "tests/cli")
 
 
@@ -41,7 +41,7 @@ def main(words: list[str]) -> int:
         if name not in listed:
             print(f"{name}: no such feature; there are {', '.join(listed)}")
             return 2
-    tests = "none" if "--collect" in words else "all" if "--whole" in words else "near"
+    tests = "none" if "--static" in words else "all" if "--whole" in words else "near"
     runs = [((name,), tests) for name in named or listed]
     if not named:
         runs.append((tuple(listed), "none" if tests == "none" else "all"))
@@ -52,28 +52,29 @@ def main(words: list[str]) -> int:
         for names, which in runs:
             begun = time.monotonic()
             with _taken_out(copy, names, Path(folder, "out")):
-                problem = without(copy, which)
+                problem = without(copy, names, which)
             wrong += bool(problem)
             shown = names[0] if len(names) == 1 else "all of them"
             print(f"{shown:<18} {problem or 'holds'}  ({time.monotonic() - begun:.0f} s)", flush=True)
     return 1 if wrong else 0
 
 
-def without(copy: Path, tests: str) -> str:
+def without(copy: Path, names: tuple[str, ...], tests: str) -> str:
     """What does not hold in a copy; empty if all does. `tests` of the core's: none, near or all."""
+    for name in names:
+        if imported := [str(path.relative_to(copy)) for path in _core(copy) if f"features.{name}" in path.read_text()]:
+            return f"tests of the core name its package: {', '.join(imported)}"
+    architecture = "tests/test_architecture.py"
     steps = {
-        "the architecture test": ("-m", "pytest", "-q", "tests/test_architecture.py"),
-        "the types": ("-m", "mypy"),
-        "importing the core's tests": (*CORE_TESTS, "--collect-only", *TESTS),
-        "the core's tests": (*CORE_TESTS, "-n", "2", *(TESTS if tests == "all" else _near(copy))),
-    }
-    if tests == "none":
-        del steps["the core's tests"]
-    for what, words in steps.items():
+        "none": {"the architecture test": ("-m", "pytest", "-q", architecture)},
+        "near": {"the core's tests": (*CORE_TESTS, "-p", "no:xdist", architecture, *_near(copy, names))},
+        "all": {"the core's tests": (*CORE_TESTS, "-n", "2", architecture, *TESTS)},
+    }[tests]
+    for what, words in {"the types": ("-m", "mypy"), **steps}.items():
         done = _run(copy, words)
         if done.returncode:
             lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-            return f"{what} fail{'' if what.endswith('tests') else 's'}:\n" + "\n".join(lines[-25:])
+            return f"{what} fail{'' if what.endswith(('tests', 'types')) else 's'}:\n" + "\n".join(lines[-25:])
     return ""
 
 
@@ -113,10 +114,25 @@ def _taken_out(copy: Path, names: tuple[str, ...], aside: Path) -> Iterator[None
             path.write_text(text)
 
 
-def _near(copy: Path) -> list[str]:
-    """The core's tests that a feature's absence could reach without an import that the other steps would miss."""
-    paths = [path for folder in TESTS for path in sorted((copy / folder).rglob("test_*.py"))]
-    return [str(path.relative_to(copy)) for path in paths if NEAR.search(path.read_text())]
+def _core(copy: Path) -> list[Path]:
+    return [path for folder in TESTS for path in sorted((copy / folder).rglob("*.py"))]
+
+
+def _near(copy: Path, names: tuple[str, ...]) -> list[str]:
+    """The core's tests that the absence of these features could reach without an import of theirs."""
+    said = "|".join(re.escape(word) for name in names for word in _words_of(name))
+    near = re.compile(rf"{'|'.join(map(re.escape, REGISTRY))}|[\"'/](?:{said})[\"' ]")
+    paths = [path for path in _core(copy) if path.name.startswith("test_")]
+    return [str(path.relative_to(copy)) for path in paths if near.search(path.read_text())]
+
+
+def _words_of(name: str) -> list[str]:
+    """By which a test of the core could come to a feature: its name, its tools and its commands."""
+    code = (
+        "import sys; from importlib import import_module; f = import_module('quintet.features.' + sys.argv[1]).FEATURE;"
+        "print(f.name, *(one.name for one in (*f.slash, *f.commands)), *(tool.partition(':')[2] for tool in f.tools))"
+    )
+    return subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True, check=True).stdout.split()
 
 
 def _run(copy: Path, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
@@ -125,7 +141,7 @@ def _run(copy: Path, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]
         f"import sys, runpy; sys.path[:0] = [{str(copy / 'src')!r}, {str(copy)!r}]; "
         f"sys.argv = {[words[1], *words[2:]]!r}; runpy.run_module({words[1]!r}, run_name='__main__')"
     )
-    env = {"PYTHONPATH": f"{copy / 'src'}:{copy}", "MYPYPATH": str(copy / "src")}
+    env = {"PYTHONPATH": f"{copy / 'src'}:{copy}"}
     return subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=copy, env={**os.environ, **env}, capture_output=True, text=True
     )
