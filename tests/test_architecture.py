@@ -325,6 +325,11 @@ def test_the_command_line_imports_nothing_heavy_to_say_its_version() -> None:
     assert not loaded & {"msgspec", "apsw", "asyncio", "argparse", "h11", "typing"}
 
 
+def test_the_help_is_written_without_settings_and_values() -> None:
+    loaded = loaded_by("from quintet.cli.commands import main_parser; main_parser().format_help()")
+    assert not loaded & {"msgspec", "asyncio", "inspect", "quintet.domain.settings.settings"}
+
+
 def test_looking_something_up_needs_no_event_loop() -> None:
     loaded = loaded_by("import quintet.cli.sessions")
     assert not loaded & {

@@ -8,13 +8,15 @@ import sys
 from argparse import Action, ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from quintet.domain.base.database_url import VARIABLE
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
-from quintet.domain.dials.axes import AxesChange, RunControl, merge, parse_axis
 from quintet.package import load
+
+if TYPE_CHECKING:
+    from quintet.domain.dials.axes import AxesChange
 
 Command = Callable[[list[str]], int]
 
@@ -126,6 +128,9 @@ def formatter(prog: str) -> HelpFormatter:
     return RawDescriptionHelpFormatter(prog, width=min(width, 110) - 2)
 
 
+DIALS = ("mode", "control", "permission-profile", "model-mode")
+
+
 def dial_flags(parser: ArgumentParser) -> None:
     dials = parser.add_argument_group("dials")
     dials.add_argument("--mode", metavar="MODE", help="chat, plan, build, review, repair or research")
@@ -137,14 +142,9 @@ def dial_flags(parser: ArgumentParser) -> None:
 
 def turned(parsed: Namespace) -> AxesChange:
     """The dials the flags turn."""
-    changes = [
-        parse_axis(word, value)
-        for word in ("mode", "control", "permission-profile", "model-mode")
-        if (value := getattr(parsed, word.replace("-", "_")))
-    ]
-    if parsed.autonomous:
-        changes.append(AxesChange(run_control=RunControl.AUTONOMOUS))
-    return merge(changes)
+    words = {word: getattr(parsed, word.replace("-", "_")) or "" for word in DIALS}
+    change: AxesChange = load("domain.dials.axes:of_flags")(words, autonomous=parsed.autonomous)
+    return change
 
 
 def lookup(

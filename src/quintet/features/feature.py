@@ -3,19 +3,22 @@
 What it names stands as "module:name", below the feature's own package, and is imported when it is first wanted: a
 start pays for no feature that it does not use. A feature is a folder and a line in the registry, or a package of
 somebody else's with an entry point in the group `quintet.features`.
+
+Named tuples, since `quintet --help` reads every feature's lines and does without msgspec.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-from msgspec import Struct
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from quintet.package import load
 
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
-class FeatureCommand(Struct, frozen=True):
+
+class FeatureCommand(NamedTuple):
     """A slash command of a feature's: what it prints is its answer. It is not to wait for a model."""
 
     name: str
@@ -28,7 +31,7 @@ class FeatureCommand(Struct, frozen=True):
     )
 
 
-class FeatureCheck(Struct, frozen=True):
+class FeatureCheck(NamedTuple):
     """Something for the doctor to look at. It is quick: it starts no program and reaches no network."""
 
     look: str  # a function from a Checkup to what is wrong, a Finding each
@@ -36,7 +39,7 @@ class FeatureCheck(Struct, frozen=True):
     kinds: str = ""  # what it may find, a tuple of FindingKind; they stand in the reference
 
 
-class CliCommand(Struct, frozen=True):
+class CliCommand(NamedTuple):
     """`quintet NAME …`."""
 
     name: str
@@ -44,21 +47,23 @@ class CliCommand(Struct, frozen=True):
     usage: str = ""  # how `quintet --help` shows it
 
 
-class Feature(Struct, frozen=True):
+class Feature(NamedTuple):
     name: str
     about: str  # in a few words
     package: str  # the dotted name of the package that the names below stand in
-    settings: Mapping[str, str] = {}  # a table of settings.toml → its Struct
-    named: Mapping[str, str] = {}  # a table of tables that the user names, as in [deploy.NAME] → the Struct of each
+    settings: Mapping[str, str] = _NOTHING  # a table of settings.toml → its Struct
+    named: Mapping[str, str] = (
+        _NOTHING  # a table of tables that the user names, as [deploy.NAME] → the Struct of each
+    )
     tools: tuple[str, ...] = ()  # a ToolSpec each, or a function from the settings to one or to None
     slash: tuple[FeatureCommand, ...] = ()
     commands: tuple[CliCommand, ...] = ()
-    parts: Mapping[str, str] = {}  # an outside part that its tools need → how it is looked for
+    parts: Mapping[str, str] = _NOTHING  # an outside part that its tools need → how it is looked for
     checks: tuple[FeatureCheck, ...] = ()
     service: str = ""  # opens what a session holds of it, from an Opening; closed with the session
     board: str = ""  # from its service, or an Opening if it has none, to its rows on the board; asked every second
     subjects: str = ""  # opens more subjects for a review, from an Opening and the project's repository
-    offers: Mapping[str, str] = {}  # a setting of the core's, or a place of the registry's → what there is for it
+    offers: Mapping[str, str] = _NOTHING  # a setting of the core's, or a place of the registry's → what there is for it
     executors: str = ""  # opens those who can do a task's work, from an Opening
     observer: str = ""  # what follows a session's events, where something is set in its own tables
 

@@ -11,12 +11,8 @@ import site
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import Struct
-
-from quintet.domain.settings.settings import Settings
-from quintet.domain.settings.tables import Tables
 from quintet.features.feature import Feature
 
 if TYPE_CHECKING:
@@ -24,6 +20,8 @@ if TYPE_CHECKING:
     from quintet.domain.ports.remote_devices import RemoteDevices
     from quintet.domain.ports.stores import StoreKind
     from quintet.domain.ports.trials import TrialRunner
+    from quintet.domain.settings.settings import Settings
+    from quintet.domain.settings.tables import Tables
     from quintet.domain.turn.tool_spec import MachinePart, ToolSpec
 
 GROUP = "quintet.features"  # of entry points
@@ -75,7 +73,7 @@ SHIPPED: tuple[str, ...] = (
 )
 
 
-class Plugin(Struct, frozen=True):
+class Plugin(NamedTuple):
     """A feature that was installed beside Quintet."""
 
     name: str
@@ -157,6 +155,7 @@ def _problem(feature: object, name: str, used: list[Feature]) -> str:
 @cache
 def tables() -> Tables:
     """The tables of settings, with those of features."""
+    from quintet.domain.settings.tables import Tables
 
     def more() -> tuple[Mapping[str, Callable[[], Any]], Mapping[str, Callable[[], Any]]]:
         plain = {key: partial(one.load, name) for one in features() for key, name in one.settings.items()}

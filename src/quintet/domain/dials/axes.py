@@ -6,6 +6,7 @@ others, so no axis can imply another. `surface` follows the submission that bega
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -132,6 +133,14 @@ def merge(changes: list[AxesChange]) -> AxesChange:
                 both = f"{merged[name]} and {value}"
                 raise UsageError(f"{name.replace('_', ' ')}: {both} contradict each other; use one of them")
     return AxesChange(**merged)
+
+
+def of_flags(values: Mapping[str, str], *, autonomous: bool) -> AxesChange:
+    """What flags turn; one that is not given is empty."""
+    changes = [parse_axis(word, value) for word, value in values.items() if value]
+    if autonomous:
+        changes.append(AxesChange(run_control=RunControl.AUTONOMOUS))
+    return merge(changes)
 
 
 def tightens(before: Axes, after: Axes) -> bool:
