@@ -1,13 +1,16 @@
 """Takes features out of a copy of the project, their folders and their lines in the registry, and looks whether all
 else still holds. One copy serves for all: what is compiled and checked of the core is so once.
 
-Usage: scripts/check features [--static] [--whole] [NAME…]; all of them if none is named.
+Usage: scripts/check features [--quick | --whole] [NAME…]; all of them if none is named.
 
-Each feature alone: the architecture test, the types, that no test of the core imports it, and those tests of the core
-that look at the registry or name one of its tools or commands. Then all features at once: the architecture test, the
-types, and all of the core's tests. What one feature's absence can break beyond that is what another's presence then
-still holds up, and for that the two would have to know each other, which the architecture test rules out. --whole runs
-all of the core's tests for each feature too, which takes hours; --static runs none.
+Each feature alone: that nothing outside its folder names its package, that the program starts, lists its tools,
+settings and findings and answers a prompt, the architecture test, the types, and those tests of the core that look at
+the registry or name one of its tools or commands. Then all features at once: the same, with all of the core's tests.
+What one feature's absence can break beyond that is what another's presence then still holds up, and for that the two
+would have to know each other, which the architecture test rules out.
+
+--whole runs all of the core's tests for each feature too, which takes hours. --quick takes minutes: of each feature
+only what is named and that the program runs, and of all at once the architecture test and the types besides.
 
 A test is the core's unless it stands in tests/features, or says that it looks at everything there is
 (`pytestmark = pytest.mark.everything`). Exit code 1 if anything does not hold.
@@ -30,6 +33,8 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = re.compile(r"SHIPPED: tuple\[str, \.\.\.\] = \(\n(.*?)\)", re.S)
 CORE_TESTS = ("-m", "pytest", "-q", "-m", "not everything")
 REGISTRY = ("quintet.features", "tool_registry")
+ARCHITECTURE = "tests/test_architecture.py"
+STARTS = (("--help",), ("tools", "list"), ("settings",), ("explain",), ("-p", "git status"))
 TESTS = ("tests/domain", "tests/adapters", "tests/tools", "tests/engine", "tests/cli")
 
 
@@ -41,10 +46,10 @@ def main(words: list[str]) -> int:
         if name not in listed:
             print(f"{name}: no such feature; there are {', '.join(listed)}")
             return 2
-    tests = "none" if "--static" in words else "all" if "--whole" in words else "near"
+    tests = "none" if "--quick" in words else "all" if "--whole" in words else "near"
     runs = [((name,), tests) for name in named or listed]
     if not named:
-        runs.append((tuple(listed), "none" if tests == "none" else "all"))
+        runs.append((tuple(listed), "architecture" if tests == "none" else "all"))
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="quintet-without-") as folder:
         copy = Path(folder, "copy")
@@ -60,22 +65,28 @@ def main(words: list[str]) -> int:
 
 
 def without(copy: Path, names: tuple[str, ...], tests: str) -> str:
-    """What does not hold in a copy; empty if all does. `tests` of the core's: none, near or all."""
+    """What does not hold in a copy; empty if all does. `tests` of the core's: none, architecture, near or all."""
     for name in names:
-        if imported := [str(path.relative_to(copy)) for path in _core(copy) if f"features.{name}" in path.read_text()]:
-            return f"tests of the core name its package: {', '.join(imported)}"
-    architecture = "tests/test_architecture.py"
-    steps = {
-        "none": {"the architecture test": ("-m", "pytest", "-q", architecture)},
-        "near": {"the core's tests": (*CORE_TESTS, "-p", "no:xdist", architecture, *_near(copy, names))},
-        "all": {"the core's tests": (*CORE_TESTS, "-n", "2", architecture, *TESTS)},
-    }[tests]
-    for what, words in {"the types": ("-m", "mypy"), **steps}.items():
+        if named := [str(path.relative_to(copy)) for path in _core(copy) if _named(name, path)]:
+            return f"its package is named in {', '.join(named)}"
+    steps = {f"quintet {' '.join(words)}": ("-m", "quintet", *words) for words in STARTS}
+    if tests != "none":
+        steps["the types"] = ("-m", "mypy")
+        steps["the core's tests"] = (*CORE_TESTS, "-p", "no:xdist", ARCHITECTURE)
+    if tests == "near":
+        steps["the core's tests"] += tuple(_near(copy, names))
+    if tests == "all":
+        steps["the core's tests"] = (*CORE_TESTS, "-n", "2", ARCHITECTURE, *TESTS)
+    for what, words in steps.items():
         done = _run(copy, words)
         if done.returncode:
             lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
-            return f"{what} fail{'' if what.endswith(('tests', 'types')) else 's'}:\n" + "\n".join(lines[-25:])
+            return f"{what}: exit code {done.returncode}\n" + "\n".join(lines[-25:])
     return ""
+
+
+def _named(name: str, path: Path) -> bool:
+    return f"features.{name}" in (text := path.read_text()) and bool(re.search(rf"features\.{name}\b", text))
 
 
 def _copy(copy: Path) -> None:
@@ -85,6 +96,7 @@ def _copy(copy: Path) -> None:
         if (ROOT / file).is_file():
             (copy / file).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / file, copy / file)
+    subprocess.run(["git", "init", "-q"], cwd=copy, check=True)  # `git status` is asked of the program
     if (ROOT / ".mypy_cache").is_dir():  # so that only what has changed is looked at
         shutil.copytree(ROOT / ".mypy_cache", copy / ".mypy_cache")
 
@@ -114,15 +126,15 @@ def _taken_out(copy: Path, names: tuple[str, ...], aside: Path) -> Iterator[None
             path.write_text(text)
 
 
-def _core(copy: Path) -> list[Path]:
-    return [path for folder in TESTS for path in sorted((copy / folder).rglob("*.py"))]
+def _core(copy: Path, folders: tuple[str, ...] = ("src", *TESTS)) -> list[Path]:
+    return [path for folder in folders for path in sorted((copy / folder).rglob("*.py"))]
 
 
 def _near(copy: Path, names: tuple[str, ...]) -> list[str]:
     """The core's tests that the absence of these features could reach without an import of theirs."""
     said = "|".join(re.escape(word) for name in names for word in _words_of(name))
     near = re.compile(rf"{'|'.join(map(re.escape, REGISTRY))}|[\"'/](?:{said})[\"' ]")
-    paths = [path for path in _core(copy) if path.name.startswith("test_")]
+    paths = [path for path in _core(copy, TESTS) if path.name.startswith("test_")]
     return [str(path.relative_to(copy)) for path in paths if near.search(path.read_text())]
 
 
@@ -142,6 +154,8 @@ def _run(copy: Path, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]
         f"sys.argv = {[words[1], *words[2:]]!r}; runpy.run_module({words[1]!r}, run_name='__main__')"
     )
     env = {"PYTHONPATH": f"{copy / 'src'}:{copy}"}
+    if words[1] == "quintet":
+        env |= {"HOME": str(copy), "XDG_STATE_HOME": str(copy / "state"), "XDG_CONFIG_HOME": str(copy / "config")}
     return subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=copy, env={**os.environ, **env}, capture_output=True, text=True
     )
