@@ -25,7 +25,8 @@ SURFACES = ("surfaces", "features/acp", "features/web_ui")
 NAMES = {one.name for one in TABLE} | {one.name for feature in registry.features() for one in feature.slash}
 COMMAND = re.compile(r"/([a-z][a-z-]+)(?: .*)?")
 PATHS = {"dev", "enter", "null", "usr", "etc", "tmp", "proc", "bin", "metrics"}  # that begin so, and are no commands
-TERMINAL = {"/theme dark": "terminal", "/copy": "terminal", "/quit": "close the page or the editor's session"}
+CLOSE = "close the page or the editor's session"
+TERMINAL = {"/theme dark": "terminal", "/copy": "terminal", "/quit": CLOSE, "/exit": CLOSE}
 
 
 def literals(path: Path) -> set[str]:

@@ -297,6 +297,7 @@ TABLE: tuple[SlashCommand, ...] = (
     SlashCommand("theme", "/theme [NAME]", "change the colours of the screen", turns.theme),
     SlashCommand("help", "/help [COMMAND]", "show this list", _help),
     SlashCommand("quit", "/quit", "leave", runs.leave),
+    SlashCommand("exit", "/exit", "leave, as /quit", runs.leave),
 )
 _BY_NAME = {command.name: command for command in TABLE}
 
