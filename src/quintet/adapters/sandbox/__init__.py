@@ -1,4 +1,5 @@
-"""What contains a command: bubblewrap, else Landlock (`partial`), else nothing; always built from the call's grant.
+"""What contains a command: bubblewrap, else Landlock (`partial`; on macOS sandbox-exec), else nothing; always built
+from the call's grant.
 
 `Containment.launch` says how to start a command so that it can do what its grant says and no more; `settle` looks,
 when it is over, for protected paths that appeared meanwhile. Which one works here is found by trying.
@@ -59,6 +60,11 @@ def contain(kind: Sandbox, setup: SandboxSetup, scanner: Scanner | None = None, 
         from quintet.adapters.sandbox.bubblewrap import Bubblewrap
 
         return Bubblewrap(setup, scanner, records)
+    from quintet.adapters.sandbox.confine import LINUX
     from quintet.adapters.sandbox.landlock import Landlock, Uncontained
 
+    if kind is Sandbox.PARTIAL and not LINUX:
+        from quintet.adapters.sandbox.seatbelt import Seatbelt
+
+        return Seatbelt(setup, scanner, records)
     return (Landlock if kind is Sandbox.PARTIAL else Uncontained)(setup, scanner, records)

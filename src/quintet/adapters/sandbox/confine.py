@@ -10,6 +10,9 @@ bound: without new privileges, and nothing outlives it.
 terminal: the same, and standard input becomes the terminal that signals it.
 landlock FILTER COUNT READ… COUNT WRITE…: the same without a terminal, confined.
 Exit code: the command's own; 125 when it could not be confined, and then the command has not run.
+
+On systems without prctl (macOS) the command has a process group of its own instead, and a guard ends that group with
+this process; what leaves the group there is not found.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _PR_SET_CHILD_SUBREAPE
 _PR_CAPBSET_DROP, _PR_SET_SECUREBITS = 24, 28
 _KEYCTL = {"x86_64": 250, "aarch64": 219}  # the machines for which there is a filter
 _TIOCSCTTY = 0x540E
+_TIOCSCTTY_ELSEWHERE = 0x20007461
 _REAP_MILLISECONDS = 1000
 _SIG_DFL, _SIG_IGN, _SIGINT, _SIGKILL, _SIGTERM = 0, 1, 2, 9, 15
 # A command begins with these as a terminal's would, though Python ignores two of them, and whoever started us in the
@@ -64,9 +68,10 @@ class _Function(_ctypes.CFuncPtr):
     _restype_ = _Int
 
 
+LINUX = hasattr(os, "pidfd_open")
 _handle = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
 _c_prctl, _c_capset, _c_syscall, _c_ioctl = (
-    _Function(_ctypes.dlsym(_handle, name)) for name in ("prctl", "capset", "syscall", "ioctl")
+    _Function(_ctypes.dlsym(_handle, name) if LINUX else 0) for name in ("prctl", "capset", "syscall", "ioctl")
 )
 
 
@@ -156,8 +161,15 @@ def _run(report: int, how: str, words: list[str]) -> None:
     try:
         if how == TERMINAL:
             os.setsid()
-            _checked(_c_ioctl(0, _Long(_TIOCSCTTY), 0))
-        if how != WATCH:
+            if LINUX:
+                _checked(_c_ioctl(0, _Long(_TIOCSCTTY), 0))
+            else:
+                import fcntl
+
+                fcntl.ioctl(0, _TIOCSCTTY_ELSEWHERE, 0)
+        elif not LINUX:
+            os.setpgid(0, 0)
+        if how != WATCH and LINUX:
             _checked(_c_prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
         if how == LANDLOCK:
             rules = words[0]
@@ -237,9 +249,71 @@ def _told_to_end(number: int, frame: object) -> None:
     os._exit(128 + number)
 
 
+def _guard(command: int, parent: int) -> None:
+    """Ends the command's group when the parent is gone, unless it was told before that there is nothing to end."""
+    os.setsid()
+    told = os.read(parent, 1)
+    if not told:
+        _kill_group(command)
+    os._exit(0)
+
+
+def _kill_group(leader: int) -> None:
+    try:
+        os.killpg(leader, _SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _elsewhere(report: int, how: str, words: list[str]) -> int:
+    """The same by what every POSIX system has: process groups, a pipe, and looking again and again."""
+    _signal.signal(_SIGINT, _SIG_IGN)
+    listens, tells = os.pipe()
+    waits, begins = os.pipe()
+    command = os.fork()
+    if not command:
+        os.close(begins)
+        if not os.read(waits, 1):  # nothing begins before the guard stands
+            os._exit(128 + _SIGKILL)
+        _run(report, how, words)
+    if not os.fork():
+        for handle in (tells, begins, 0, 1, 2, *((report,) if report >= 0 else ())):
+            os.close(handle)
+        _guard(command, listens)
+    os.close(listens)
+    os.write(begins, b"+")
+
+    def told_to_end(number: int, frame: object) -> None:
+        _kill_group(command)
+        os._exit(128 + number)
+
+    _signal.signal(_SIGTERM, told_to_end)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for handle in (0, 1, 2):
+        os.dup2(nowhere, handle)
+    poll = select.poll()
+    if report >= 0:
+        poll.register(report, 0)
+    while True:
+        ended, status = os.waitpid(command, os.WNOHANG)
+        if ended:
+            break
+        if poll.poll(LOOK_AGAIN_SECONDS * 1000):
+            _kill_group(command)
+            return 128 + _SIGKILL
+    if how == WATCH:
+        os.write(tells, b"-")
+    else:
+        _kill_group(command)
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else 128 - code
+
+
 def main(report: int, how: str, words: list[str]) -> int:
     if report >= 0:
         os.set_inheritable(report, False)
+    if not LINUX:
+        return _elsewhere(report, how, words)
     _checked(_c_prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
     _signal.signal(_SIGINT, _SIG_IGN)
     ours = os.getpid()

@@ -8,6 +8,7 @@ import subprocess
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.sandbox import confine
 from quintet.adapters.sandbox.host_mounts import system_mounts
+from quintet.adapters.sandbox.seatbelt_profile import SANDBOX_EXEC, profile
 from quintet.domain.permission.effects import Sandbox
 
 NAMESPACES = (
@@ -22,6 +23,8 @@ PROBE_SECONDS = 10.0
 
 def strongest() -> tuple[Sandbox, str]:
     """The strongest containment that starts here, and why no stronger one does."""
+    if not confine.LINUX:
+        return _elsewhere()
     why = bubblewrap_problem()
     if not why:
         return Sandbox.BWRAP, ""
@@ -30,6 +33,27 @@ def strongest() -> tuple[Sandbox, str]:
     if not confine.network_can_be_blocked():
         return Sandbox.NONE, f"{why}; and Landlock alone cannot close the network on this kind of machine"
     return Sandbox.PARTIAL, why
+
+
+def _elsewhere() -> tuple[Sandbox, str]:
+    """macOS, the only other system that has one."""
+    problem = seatbelt_problem()
+    if problem:
+        return Sandbox.NONE, problem
+    return Sandbox.PARTIAL, "this is macOS: sandbox-exec is the sandbox, and it is untried"
+
+
+def seatbelt_problem() -> str:
+    """Why sandbox-exec cannot put up a sandbox here; empty if it can."""
+    if not os.access(SANDBOX_EXEC, os.X_OK):
+        return f"{SANDBOX_EXEC} is not installed; the sandbox needs Linux or macOS"
+    argv = [SANDBOX_EXEC, "-p", profile(["/"], [], network=False), "/usr/bin/true"]
+    try:
+        done = subprocess.run(argv, capture_output=True, timeout=PROBE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{SANDBOX_EXEC} cannot start: {error}"
+    said = done.stderr.decode("utf-8", "replace").strip()
+    return f"{SANDBOX_EXEC} cannot start: {said or f'exit {done.returncode}'}" if done.returncode else ""
 
 
 def bubblewrap_problem() -> str:

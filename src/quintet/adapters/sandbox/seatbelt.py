@@ -1,0 +1,74 @@
+"""Containment by sandbox-exec on macOS, from the same grant as everywhere: `partial`, and untried.
+
+Files outside the project cannot be written, what is Quintet's own or a secret cannot be read, and no network can be
+used without a grant. Git's folders cannot be written by a command that does not commit. A command that starts a session
+of its own outlives its call.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from msgspec import structs
+
+from quintet.adapters.processes.host_programs import host_path
+from quintet.adapters.protected.linked_git import linked
+from quintet.adapters.sandbox.confine import BOUND
+from quintet.adapters.sandbox.containment import Containment, Launch, SandboxedCommand
+from quintet.adapters.sandbox.host_mounts import HIDDEN_SYSTEM, below, credentials, toolchains
+from quintet.adapters.sandbox.seatbelt_profile import SANDBOX_EXEC, profile
+from quintet.domain.permission.effects import READING, Effect, Sandbox
+
+if TYPE_CHECKING:
+    from quintet.adapters.sandbox.project_watch import BeforeRun
+
+SYSTEM = (
+    *("/System", "/usr", "/bin", "/sbin", "/opt", "/Library", "/etc", "/nix"),
+    *("/private/var/select", "/private/var/db/timezone", "/Applications/Xcode.app"),
+)
+CLOSED = ("/Library/Keychains", "/etc/master.passwd", *HIDDEN_SYSTEM)
+
+
+class Seatbelt(Containment):
+    kind = Sandbox.PARTIAL
+
+    def contained(self, command: SandboxedCommand, begun: BeforeRun) -> Launch:
+        setup, grant = self.setup, command.grant
+        guarded = begun.guarded
+        repositories = guarded.repositories
+        gits = [path for repository in repositories for path in linked(repository, setup.root)]
+        scratch, empty_home = setup.scratch("tmp"), setup.scratch("home")
+        read = [*SYSTEM, *toolchains(setup.protection, setup.private), setup.scripts, setup.root, *gits]
+        roots = [path for path in grant.write_roots if self._leads_nowhere_else(path)]
+        commits = Effect.COMMIT in grant.effects
+        text = profile(
+            _all_real([*read, *grant.read_roots]),
+            _all_real([*roots, scratch, empty_home, *(gits if commits else ())]),
+            network=grant.network,
+            held=_all_real(
+                [*command.held, *guarded.kept, *(() if commits else (*repositories, *gits, *guarded.from_git))]
+            ),
+            closed=_all_real([*CLOSED, *credentials(), *setup.private, *setup.unreachable, *guarded.secrets]),
+        )
+        variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
+        if not set(grant.effects) - READING:  # runs without approval, so no program of the project may run
+            variables["PATH"] = host_path()
+        launch = setup.under_confine((SANDBOX_EXEC, "-p", text, *command.argv), command.cwd, BOUND)
+        return structs.replace(
+            launch, variables=variables, watched=begun.watched, number=begun.number, command=tuple(command.argv)
+        )
+
+    def _leads_nowhere_else(self, path: str) -> bool:
+        """A folder of the project that is a link, or behind one, could be any folder."""
+        root = os.path.realpath(self.setup.root)
+        inside = below(path, self.setup.root)
+        return not inside or os.path.realpath(path) == os.path.normpath(
+            os.path.join(root, os.path.relpath(path, self.setup.root))
+        )
+
+
+def _all_real(paths: Iterable[str]) -> list[str]:
+    """What they lead to: `/tmp`, `/etc` and `/var` are links on macOS."""
+    return list(dict.fromkeys(os.path.realpath(path) for path in paths))
