@@ -56,7 +56,7 @@ def test_a_newer_schema_is_refused_and_an_older_one_waits_for_migrate(
     for words in (("sessions", "list"), ("-p", "hello"), ("database", "migrate"), ("database", "init"), ("doctor",)):
         done = quintet.run(*words, QUINTET_DATABASE=empty)
         assert done.code == 1, done
-        assert "schema version 7, this Quintet knows 2; it was not changed" in done.out + done.err
+        assert "schema version 7, this Quintet supports 2; it was not changed" in done.out + done.err
     status = quintet.run("database", "status", "--json", QUINTET_DATABASE=empty)
     assert (status.code, status.json()["version"], status.json()["code"]) == (1, 7, "STORE_NEWER")
     assert postgres.execute("SELECT count(*) FROM projects", name) == [(0,)]

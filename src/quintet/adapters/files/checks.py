@@ -28,7 +28,7 @@ STATE_READABLE = FindingKind(
     Severity.WARNING,
     HealthScope.STATE,
     "The rights of Quintet's state, or of the file of rules, trust or secrets, were widened.",
-    "take the rights away from everybody but you",
+    "remove all access for other users",
     fixable=True,
 )
 WRITE_LEFT = FindingKind(

@@ -29,7 +29,7 @@ GIT_LOCKED = FindingKind(
     Severity.WARNING,
     HealthScope.PROJECT,
     "A git process was killed, and the lock that it held keeps every commit from being made.",
-    "remove the lock; no git runs here",
+    "remove the lock; no git process is running here",
     fixable=True,
 )
 GIT_NOT_YOURS = FindingKind(

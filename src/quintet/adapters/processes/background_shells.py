@@ -244,7 +244,7 @@ class _Shell:
                 raise ToolFailed(f"shell {self.started.name} cannot be written to: {error.strerror}") from error
             if not data:
                 return
-        raise ToolFailed(f"shell {self.started.name} does not read its input; {len(data)} bytes were not typed")
+        raise ToolFailed(f"shell {self.started.name} does not read its input; {len(data)} bytes were not sent")
 
     async def end(self, grace: float = GRACE_SECONDS) -> None:
         if self.alive:  # a shell at its prompt does not heed an interrupt, and goes when its terminal does

@@ -163,7 +163,7 @@ def _refuse_newer(connection: apsw.Connection, path: str, known: int) -> int:
     if version > known:
         connection.close()
         raise StoreNewer(
-            f"{path}: schema version {version}, this Quintet knows {known}; it was not changed",
+            f"{path}: schema version {version}, this Quintet supports {known}; it was not changed",
             hint="Update Quintet, or set XDG_STATE_HOME to another folder to work without this state.",
         )
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)

@@ -187,7 +187,7 @@ class Rows:
         try:
             for seq, at, version, data, contents in rows:
                 if version > protocol.VERSION:
-                    raise self._newer(seq, f"event version {version}; this Quintet knows {protocol.VERSION}")
+                    raise self._newer(seq, f"event version {version}; this Quintet supports {protocol.VERSION}")
                 if contents is not None:
                     data = self._contents.filled_in(data, contents)
                 events.append(protocol.Recorded(seq, at, protocol.decode_event(data, version)))

@@ -152,7 +152,11 @@ def _show(parser: ArgumentParser) -> None:
 def _compare(parser: ArgumentParser) -> None:
     parser.add_argument("first", metavar="RUN", help="the beginning of its id, or latest")
     parser.add_argument(
-        "second", nargs="?", default="", metavar="RUN", help="another; without it, the arms of the first"
+        "second",
+        nargs="?",
+        default="",
+        metavar="RUN",
+        help="the run to compare with; without it, the arms of the first are compared",
     )
 
 

@@ -56,7 +56,7 @@ class LibraryStore:
         version = int(self._connection.pragma("user_version"))
         if version > VERSION:
             self._connection.close()
-            raise StoreNewer(f"{self.path}: version {version}, this Quintet knows {VERSION}; it was not changed")
+            raise StoreNewer(f"{self.path}: version {version}, this Quintet supports {VERSION}; it was not changed")
         self._connection.execute("PRAGMA journal_mode = WAL")
         self._connection.execute("PRAGMA synchronous = NORMAL")
         if version == 0:
@@ -227,7 +227,7 @@ LIBRARY_INDEX = FindingKind(
     "LIBRARY_INDEX",
     Severity.WARNING,
     HealthScope.STATE,
-    "The index of words of the library is damaged.",
+    "The library's search index is damaged.",
     "rebuild it from the pages",
     fixable=True,
 )

@@ -49,7 +49,7 @@ class MemoryStore:
     def _prepare(self) -> None:
         version = int(self._db.pragma("user_version"))
         if version > VERSION:
-            raise StoreNewer(f"{self.path}: version {version}, this Quintet knows {VERSION}; it was not changed")
+            raise StoreNewer(f"{self.path}: version {version}, this Quintet supports {VERSION}; it was not changed")
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = FULL")
         if version == 0:

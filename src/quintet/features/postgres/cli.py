@@ -105,7 +105,7 @@ def _print(answer: dict[str, Any]) -> None:
     if "server" in answer:
         about.append(f"server   {answer['server']}, database {answer['name']}, role {answer['user']}")
     if "version" in answer:
-        about.append(f"schema   version {answer['version']}, this Quintet knows {answer['known']}")
+        about.append(f"schema   version {answer['version']}, this Quintet supports {answer['known']}")
     if "project" in answer:
         about.append(f"project  {visible(answer['project'])}")
     say(about)

@@ -44,7 +44,7 @@ def checked(link: ServerLink) -> ServerLink:
 
 def newer(link: ServerLink, version: int) -> StoreNewer:
     return StoreNewer(
-        f"{link.shown}: schema version {version}, this Quintet knows {len(migrations())}; it was not changed",
+        f"{link.shown}: schema version {version}, this Quintet supports {len(migrations())}; it was not changed",
         hint="Update Quintet on this machine.",
     )
 

@@ -138,7 +138,7 @@ SKILLS = actions(
         "new": lookup("skills new", "Write a new skill with an eval case.", skills_new, _new),
         "eval": lookup(
             "skills eval",
-            "Try a skill on its eval cases, with it and without it (exit code 1 if one fails).",
+            "Run the eval cases of a skill, with and without the skill (exit code 1 if one fails).",
             f"{ROOM}.evals.command:skills_eval",
             lambda parser: load(f"{ROOM}.evals.command:arguments_of")(parser),
         ),

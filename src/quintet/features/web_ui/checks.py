@@ -21,7 +21,7 @@ WEB_TOKEN_READABLE = FindingKind(
     Severity.WARNING,
     HealthScope.STATE,
     "Other users of this machine can read a token of the web surface.",
-    "take the rights away from everybody but you; quintet web --new-token makes new ones",
+    "remove all access for other users; quintet web --new-token makes new ones",
     fixable=True,
 )
 WEB_TOKEN_DAMAGED = FindingKind(
