@@ -1,4 +1,4 @@
-"""A server of the SDK's own, over stdio or, with a port, over streamable HTTP."""
+"""A server of the SDK's own, over stdio or, with a socket, over streamable HTTP or (`sse`) as it was before."""
 
 import asyncio
 import base64
@@ -140,7 +140,8 @@ if __name__ == "__main__":
 
         import uvicorn
 
-        serving = uvicorn.Server(uvicorn.Config(server.streamable_http_app(), log_level="critical"))
+        application = server.sse_app() if "sse" in sys.argv else server.streamable_http_app()
+        serving = uvicorn.Server(uvicorn.Config(application, log_level="critical"))
         serving.run(sockets=[socket.socket(fileno=int(sys.argv[1]))])
     else:
         server.run()

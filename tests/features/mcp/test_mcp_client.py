@@ -86,9 +86,15 @@ def project(repo: Path, tmp_path: Path) -> Project:
 @pytest.fixture
 def port(project: Project) -> Iterator[int]:
     """A server of the SDK's on streamable HTTP."""
+    with listening() as number:
+        yield number
+
+
+@contextlib.contextmanager
+def listening(*how: str) -> Iterator[int]:
     with socket.create_server(("127.0.0.1", 0)) as line:  # whoever connects waits until the server is up
         child = subprocess.Popen(
-            [sys.executable, SERVERS / "good.py", str(line.fileno())],
+            [sys.executable, SERVERS / "good.py", str(line.fileno()), *how],
             pass_fds=(line.fileno(),),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -135,6 +141,12 @@ def test_a_real_server_over_stdio_gives_every_kind_of_answer(project: Project) -
 
 def test_a_real_server_over_streamable_http_gives_every_kind_of_answer(project: Project, port: int) -> None:
     project.use(McpServer("good", "your settings", url=f"http://127.0.0.1:{port}/mcp"), every_kind_of_answer)
+
+
+@pytest.mark.parametrize("said", [True, False])
+def test_a_real_server_of_the_older_transport_gives_every_kind_of_answer(project: Project, said: bool) -> None:
+    with listening("sse") as port:
+        project.use(McpServer("good", "x", url=f"http://127.0.0.1:{port}/sse", sse=said), every_kind_of_answer)
 
 
 async def a_list_that_changes(pool: McpPool) -> None:

@@ -48,6 +48,8 @@ def test_a_program_and_an_address_are_read_with_variables_filled_in(tmp_path: Pa
     address = one(tmp_path, type="http", url="https://a.example/mcp?key=${TOKEN}", headers={"X": "Bearer ${TOKEN}"})
     assert (address.url, address.headers) == ("https://a.example/mcp?key=t0k3n", {"X": "Bearer t0k3n"})
     assert (address.transport, address.target) == ("http", "https://a.example/mcp")
+    older = one(tmp_path, type="sse", url="https://a.example/sse")
+    assert (older.transport, older.problem) == ("sse", "")
 
 
 @pytest.mark.parametrize(
@@ -56,8 +58,8 @@ def test_a_program_and_an_address_are_read_with_variables_filled_in(tmp_path: Pa
         ({}, "expected a command or a url: one of the two"),
         ({"command": "a", "url": "http://b"}, "expected a command or a url: one of the two"),
         ({"command": "a", "disabled": True}, "it is switched off"),
-        ({"type": "sse", "url": "http://b"}, "it uses sse, which MCP no longer supports"),
-        ({"type": "http", "command": "a"}, 'type "http": stdio needs a command, http needs a url'),
+        ({"type": "sse", "command": "b"}, 'type "sse": stdio needs a command, http and sse need a url'),
+        ({"type": "http", "command": "a"}, 'type "http": stdio needs a command, http and sse need a url'),
         ({"type": "stdio", "url": "http://b"}, 'type "stdio": stdio needs a command'),
         ({"url": "ftp://b"}, "its url is not an http address"),
         ({"command": "${NOWHERE} ${NOWHERE} ${ELSE}"}, "no such variable: NOWHERE, ELSE"),

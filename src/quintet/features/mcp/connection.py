@@ -7,6 +7,7 @@ wrong is `Lost` (its connection is of no more use) or `Refused` (it said no, or 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import warnings
 from collections.abc import Awaitable, Callable
@@ -46,6 +47,7 @@ GOODBYE_SECONDS = 1.0
 HANDSHAKES = ("auto", "legacy")  # the second for servers that leave at a question they do not know
 SESSION_GONE = "Session terminated"  # the SDK's words where an HTTP server no longer knows us
 MOST_SAID = 2_000
+NO_POSTS = ("HTTP 400", "HTTP 404", "HTTP 405")  # what an address of the older transport answers to the newer
 MOST_LISTENS = 5  # times that one is listened to anew, where what it tells is lost
 
 Answer = TypeVar("Answer")
@@ -56,8 +58,11 @@ for _name in ("mcp", "client", "httpx2", "httpcore2"):  # what they log is told 
 class Connected:
     """Made by `connect`."""
 
-    def __init__(self, server: McpServer, root: str, child: Piped | None, auth: httpx2.Auth | None = None) -> None:
+    def __init__(
+        self, server: McpServer, root: str, child: Piped | None, auth: httpx2.Auth | None = None, *, sse: bool = False
+    ) -> None:
         self._auth = auth
+        self._sse = sse
         self.server = server
         self.child = child
         self.gauge = Gauge()
@@ -87,9 +92,10 @@ class Connected:
             raise
 
     async def _live(self, handshake: str, ready: asyncio.Future[Client]) -> None:
-        transport = (
-            pipe_lines(self.child, self.gauge) if self.child else bounded_http(self.server, self.gauge, self._auth)
-        )
+        if self.child:
+            transport = pipe_lines(self.child, self.gauge)
+        else:
+            transport = bounded_http(self.server, self.gauge, self._auth, sse=self._sse)
         options: dict[str, Any] = {"mode": handshake}
         if self.child:  # a server on another machine has no use for a path of ours
             options["list_roots_callback"] = self._roots
@@ -211,12 +217,17 @@ async def connect(
     """A server, ready to be asked. Raises Lost or Refused."""
     made: Connected | None = None
     for handshake in HANDSHAKES:
-        made = Connected(server, root, None if server.url else await start(), auth)
+        made = Connected(server, root, None if server.url else await start(), auth, sse=server.sse)
         try:
             await made.open(handshake)
             return made
         except (Lost, ServerRefused) as error:
             if made.child is None:
+                if not server.sse and made.gauge.refusal.startswith(NO_POSTS):
+                    older = Connected(server, root, None, auth, sse=True)
+                    with contextlib.suppress(Lost, ServerRefused):  # then the first error says more
+                        await older.open(HANDSHAKES[-1])
+                        return older
                 raise
             if handshake == HANDSHAKES[-1]:
                 raise type(error)(f"{error}{made.last_words()}") from None

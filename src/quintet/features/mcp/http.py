@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP, with bounds on what the server may send."""
+"""MCP over streamable HTTP, or over HTTP with SSE as it was before, with bounds on what the server may send."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import httpx2
+from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from quintet import __version__
@@ -70,11 +71,20 @@ def _wants_login(response: httpx2.Response) -> bool:
 
 @asynccontextmanager
 async def bounded_http(
-    server: McpServer, gauge: Gauge, auth: httpx2.Auth | None = None
+    server: McpServer, gauge: Gauge, auth: httpx2.Auth | None = None, *, sse: bool = False
 ) -> AsyncIterator[TransportStreams]:
     """A transport for `mcp.Client`."""
     headers = {"user-agent": f"quintet/{__version__}", **server.headers, "accept-encoding": "identity"}
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=QUIET_SECONDS)
+    if sse:
+
+        def made(*, auth: httpx2.Auth | None = None, **theirs: object) -> httpx2.AsyncClient:
+            transport = _Bounded(httpx2.AsyncHTTPTransport(), gauge)
+            return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, transport=transport)
+
+        async with sse_client(server.url, auth=auth, httpx_client_factory=made) as streams:
+            yield streams
+        return
     async with (
         httpx2.AsyncClient(
             headers=headers, timeout=timeout, auth=auth, transport=_Bounded(httpx2.AsyncHTTPTransport(), gauge)

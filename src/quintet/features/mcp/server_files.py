@@ -23,7 +23,7 @@ from quintet.features.mcp.values import EDITOR, OWN_SETTINGS, McpServer
 PROJECT_SETTINGS = ".quintet/settings.toml"
 OFF = "it is switched off"
 NAMES = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp"})
+HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp", "sse"})
 
 Fills = Callable[[str, str], str]  # why a server may not have a variable; empty if it may
 
@@ -77,6 +77,7 @@ def _entry(given: McpServerSettings) -> McpEntry:
         given.env,
         given.url,
         given.headers,
+        type="sse" if given.transport == "sse" and given.url else "",
         network=given.network,
         timeout=given.timeout,
         disabled=not given.enabled,
@@ -131,7 +132,8 @@ def _made(
     problem = _problem(name, entry, url, missing) or next(iter(refused), "")
     if refused:  # nothing of it is made up
         command, env, url, headers = (), {}, "", {}
-    return McpServer(name, origin, command, env, url, headers, entry.network, max(entry.timeout, 1.0), problem)
+    made = McpServer(name, origin, command, env, url, headers, entry.network, max(entry.timeout, 1.0), problem)
+    return msgspec.structs.replace(made, sse=entry.type == "sse")
 
 
 def _problem(name: str, entry: McpEntry, url: str, missing: Iterable[str]) -> str:
@@ -142,10 +144,8 @@ def _problem(name: str, entry: McpEntry, url: str, missing: Iterable[str]) -> st
         return OFF
     if bool(entry.command) == bool(entry.url):
         return "expected a command or a url: one of the two"
-    if entry.type == "sse":
-        return "it uses sse, which MCP no longer supports; expected streamable HTTP (type http)"
     if entry.type and entry.type not in (HTTP if entry.url else ("stdio",)):
-        return f'type "{entry.type}": stdio needs a command, http needs a url'
+        return f'type "{entry.type}": stdio needs a command, http and sse need a url'
     if entry.url and not url.startswith(("http://", "https://")):
         return "its url is not an http address"
     if unset := list(dict.fromkeys(missing)):
@@ -162,7 +162,7 @@ def as_told(server: McpServer) -> dict[str, Any]:
         "target": server.target,
         "env": list(server.env),
         "headers": list(server.headers),
-        "network": server.network or server.transport == "http",
+        "network": server.network or bool(server.url),
         "folders": list(server.folders),
         "write": list(server.write),
         "timeout": server.timeout,

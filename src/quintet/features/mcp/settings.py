@@ -22,6 +22,9 @@ class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     folders: Annotated[tuple[str, ...], setting("folders outside the project that the program may read", OWN)] = ()
     write: Annotated[tuple[str, ...], setting("folders outside the project that it may also write", OWN)] = ()
     url: Annotated[str, setting("address of a server with streamable HTTP", TRUSTED)] = ""
+    transport: Annotated[
+        Literal["http", "sse"], setting("sse: the address has the older transport, HTTP with SSE", TRUSTED)
+    ] = "http"
     headers: Annotated[
         dict[str, str], setting("headers of each request to it; ${NAME} inserts one of your variables", TRUSTED)
     ] = field(default_factory=dict)

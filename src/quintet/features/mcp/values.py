@@ -30,10 +30,11 @@ class McpServer(Struct, frozen=True):
     client_secret: str = ""
     scope: str = ""
     sampling: Literal["ask", "allow", "deny"] = "ask"  # whether it may have the user's model answer something
+    sse: bool = False  # whether the address speaks the transport of before streamable HTTP
 
     @property
-    def transport(self) -> Literal["stdio", "http"]:
-        return "http" if self.url else "stdio"
+    def transport(self) -> Literal["stdio", "http", "sse"]:
+        return ("sse" if self.sse else "http") if self.url else "stdio"
 
     @property
     def target(self) -> str:
