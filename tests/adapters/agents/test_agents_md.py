@@ -277,7 +277,7 @@ def test_cursors_rules_hold_always_or_for_the_files_that_they_name(root: Path) -
         root / ".cursor/rules/deep/ts.mdc",
         "---\ndescription: TS: types\nglobs: *.ts,src/**/*.tsx\nalwaysApply: false\n---\nTypes.",
     )
-    put(root / ".cursor/rules/asked.mdc", "---\ndescription: when asked\nalwaysApply: false\n---\nNot told.")
+    put(root / ".cursor/rules/manual.mdc", "---\ndescription:\nalwaysApply: false\n---\nNot told.")
     put(root / ".github/instructions/py.instructions.md", "---\napplyTo: '**/*.py'\n---\nFour spaces.")
     assert head(root) == "From .cursor/rules/style.mdc:\n\n# Style"
     assert below(root, "a/b.ts") == [(".cursor/rules/deep/ts.mdc", "Types.")]
@@ -286,3 +286,30 @@ def test_cursors_rules_hold_always_or_for_the_files_that_they_name(root: Path) -
         (".github/instructions/py.instructions.md", "Four spaces."),
     ]
     assert below(root, "lib/x.tsx", "README.md") == []
+    assert below(root, "setup.py") == [(".github/instructions/py.instructions.md", "Four spaces.")], "in the root too"
+
+
+def test_a_rule_that_says_only_what_it_is_for_is_listed_to_be_read(root: Path) -> None:
+    put(root / ".cursor/rules/migrate/RULE.md", '---\ndescription: "Use for migrations"\n---\nNot told.')
+    put(root / ".cursor/rules/all.mdc", "---\nglobs: **/*\n---\nAll.")
+    put(root / ".github/instructions/db.instructions.md", "---\ndescription: The database\n---\nNot told.")
+    put(
+        root / ".github/instructions/no.instructions.md",
+        "---\napplyTo: '**'\nexcludeAgent: coding-agent\n---\nReviews.",
+    )
+    assert head(root) == (
+        "From .cursor/rules/all.mdc:\n\nAll.\n\n"
+        "From .cursor/rules:\n\nRead one of these rules before work that it is for:\n"
+        "- .cursor/rules/migrate/RULE.md: Use for migrations\n"
+        "- .github/instructions/db.instructions.md: The database"
+    )
+
+
+def test_a_folders_rules_of_cursor_hold_for_the_files_below_it(root: Path) -> None:
+    put(root / "web/.cursor/rules/all.mdc", "---\nalwaysApply: true\n---\nWeb.")
+    put(root / "web/.cursor/rules/page.mdc", "---\nglobs: src/*.ts\n---\nPages.")
+    put(root / "node_modules/x/.cursor/rules/all.mdc", "Theirs.")
+    assert head(root) == ""
+    assert below(root, "web/a.md") == [("web/.cursor/rules/all.mdc", "Web.")]
+    assert [text for _, text in below(root, "web/src/a.ts")] == ["Web.", "Pages."]
+    assert below(root, "src/a.ts", "node_modules/x/a.ts") == []

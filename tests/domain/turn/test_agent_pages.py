@@ -3,7 +3,7 @@
 import pytest
 
 from quintet.domain.turn import agent_pages as pages
-from quintet.domain.turn.agent_pages import below_root, chain, foreign, import_of, is_mention, readable, unfenced
+from quintet.domain.turn.agent_pages import chain, foreign, import_of, is_mention, own_paths, readable, unfenced
 
 
 def test_the_folders_of_a_file_go_from_the_root_down() -> None:
@@ -30,9 +30,9 @@ def test_what_came_with_a_command_is_not_the_projects_own(folder: str, theirs: b
     assert foreign(folder) is theirs
 
 
-def test_what_lies_in_the_root_or_in_a_dependency_wants_no_look() -> None:
+def test_what_lies_in_a_dependency_wants_no_look() -> None:
     touched = ["a.py", "src/a.py", "src/a.py", "node_modules/x/a.js", "/", "src/", "src/b/"]
-    assert below_root(touched) == ("src/a.py", "src/b/")
+    assert own_paths(touched) == ("a.py", "src/a.py", "src/", "src/b/")
 
 
 @pytest.mark.parametrize(

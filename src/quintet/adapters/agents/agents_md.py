@@ -7,7 +7,7 @@ to another file of the project, never out of it or to a secret.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from quintet.adapters.files.paths import config_home, home_folder
 from quintet.adapters.files.project_files import ProjectFiles
@@ -26,8 +26,11 @@ def head_page(start: str, files: ProjectFiles, config: str) -> str:
     own = own_page(files, config)
     told = [pages.framed(own.place, own.text, OWN)] if own else []
     pages_found = [page for folder in ["", *_at_start(start, files)] for page in _pages_of(folder, files)]
-    always = [AgentsPage(place, rule.text) for place, rule in _rules(files) if rule.always]
+    rules = list(_rules("", files))
+    always = [AgentsPage(place, rule.text) for place, rule in rules if rule.always]
     once = {page.text: page for page in reversed([*pages_found, *always])}
+    if listed := [f"- {place}: {rule.about}" for place, rule in rules if rule.to_be_read]:
+        once = {"": AgentsPage(pages.CURSOR_RULES, "\n".join((pages.RULES_TO_READ, *listed))), **once}
     return "\n\n".join([*told, *(page.told for page in reversed(once.values()))])
 
 
@@ -51,12 +54,21 @@ def nested_pages(touched: Iterable[str], start: str, files: ProjectFiles) -> tup
     folders = dict.fromkeys(folder for path in touched for folder in _own_chain(path, files))
     below = [page for folder in folders if folder not in told for page in _pages_of(folder, files)]
     paths = [relative for path in touched if (relative := inside(path, files.root))]
-    named = [
-        AgentsPage(place, rule.text)
-        for place, rule in (_rules(files) if paths else ())
-        if not rule.always and any(rule.holds_for(path) for path in paths)
-    ]
+    named = [AgentsPage(place, rule.text) for folder in ("", *folders) for place, rule in _named(folder, paths, files)]
     return (*below, *named)
+
+
+def _named(folder: str, paths: Sequence[str], files: ProjectFiles) -> Iterator[tuple[str, PageRule]]:
+    """The rules of a folder that hold for one of these files; patterns count from the folder, or from the root."""
+    here = [path for path in paths if not folder or path.startswith(f"{folder}/")]
+    from_here = [path[len(folder) + 1 :] for path in here] if folder else []
+    for place, rule in _rules(folder, files) if here else ():
+        if rule.always:
+            holds = bool(folder)  # the root's are in the head
+        else:
+            holds = any(rule.holds_for(path) for path in (*here, *from_here))
+        if holds:
+            yield place, rule
 
 
 def _at_start(start: str, files: ProjectFiles) -> list[str]:
@@ -87,15 +99,17 @@ def _pages_of(folder: str, files: ProjectFiles) -> Iterator[AgentsPage]:
         yield page
 
 
-def _rules(files: ProjectFiles) -> Iterator[tuple[str, PageRule]]:
-    """The rules that Cursor and Copilot keep in folders of the root."""
-    for folder, ending in pages.RULES.items():
-        for place in sorted(_below(folder, ending, files))[: pages.MOST_RULES]:
+def _rules(folder: str, files: ProjectFiles) -> Iterator[tuple[str, PageRule]]:
+    """The rules that Cursor and Copilot keep in folders of the root, and Cursor also in others."""
+    for rules, endings in (
+        pages.RULES.items() if not folder else ((pages.CURSOR_RULES, pages.RULES[pages.CURSOR_RULES]),)
+    ):
+        for place in sorted(_below(os.path.join(folder, rules), endings, files))[: pages.MOST_RULES]:
             if page := _Reading(files).page(place):
                 yield page.place, page_rule(page.text)
 
 
-def _below(folder: str, ending: str, files: ProjectFiles, depth: int = 3) -> Iterator[str]:
+def _below(folder: str, endings: tuple[str, ...], files: ProjectFiles, depth: int = 3) -> Iterator[str]:
     try:
         entries = files.entries(folder)
     except (OSError, ToolFailed):
@@ -103,8 +117,8 @@ def _below(folder: str, ending: str, files: ProjectFiles, depth: int = 3) -> Ite
     for entry in entries:
         place = f"{folder}/{entry.name}"
         if entry.kind == "folder" and depth > 1:
-            yield from _below(place, ending, files, depth - 1)
-        elif entry.name.endswith(ending):
+            yield from _below(place, endings, files, depth - 1)
+        elif place.endswith(endings):
             yield place
 
 

@@ -18,7 +18,11 @@ from quintet.domain.base.safe_text import exactly, on_one_line
 NAMES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")  # of one folder the first that is there
 ROOT_NAMES = (".github/copilot-instructions.md", ".cursorrules")  # of the root, where it has none of those
 LOCAL_NAME = "CLAUDE.local.md"  # one person's own, beside the page of a folder
-RULES = {".cursor/rules": ".mdc", ".github/instructions": ".instructions.md"}  # folders of rules, and how they end
+CURSOR_RULES = ".cursor/rules"  # of the root, or of a folder below it
+RULES = {CURSOR_RULES: (".mdc", "/RULE.md"), ".github/instructions": (".instructions.md",)}  # and how they end
+EVERY_FILE = frozenset({"**", "**/*"})
+MOST_ABOUT = 300  # characters of what a rule says it is for
+RULES_TO_READ = "Read one of these rules before work that it is for:"
 MOST_RULES = 50
 MOST_BYTES = 64_000  # of a page with all that it imports
 MOST_IMPORTS = 50  # of one page
@@ -56,17 +60,24 @@ def framed(place: str, text: str, whose: str = "") -> str:
 
 
 class PageRule(Struct, frozen=True):
-    """A page that holds always, or for the files that its patterns name."""
+    """A page that holds always, for the files that its patterns name, or where it says what it is for (`about`)."""
 
     text: str
     always: bool = False
     patterns: tuple[str, ...] = ()
+    about: str = ""
 
     def holds_for(self, path: str) -> bool:
         return any(_pattern(pattern).fullmatch(path) for pattern in self.patterns)
 
+    @property
+    def to_be_read(self) -> bool:
+        """Whether the model decides by its description."""
+        return bool(self.about) and not (self.always or self.patterns)
 
-_FIELD = regex(r"(alwaysApply|globs|applyTo)\s*:\s*(.*)")
+
+_FIELD = regex(r"(alwaysApply|globs|applyTo|description|excludeAgent)\s*:\s*(.*)")
+_LISTS = frozenset({"globs", "applyTo", "excludeAgent"})
 
 
 def page_rule(text: str) -> PageRule:
@@ -75,20 +86,26 @@ def page_rule(text: str) -> PageRule:
     end = next((number for number, line in enumerate(lines) if line.strip() == "---"), None)
     if head.strip() != "---" or end is None:
         return PageRule(text.strip(), always=True)
-    always, patterns, listing = False, list[str](), False
+    found: dict[str, list[str]] = {}
+    name = ""
     for line in lines[:end]:
         if field := _FIELD.match(line):
-            listing = field[1] != "alwaysApply"
-            if listing:
-                patterns += _BETWEEN.split(field[2].strip("[] "))
-            else:
-                always = field[2].strip().lower() == "true"
-        elif listing and line.lstrip().startswith("- "):
-            patterns.append(line.strip()[2:])
+            name = field[1]
+            found.setdefault(name, []).extend(
+                _BETWEEN.split(field[2].strip("[] ")) if name in _LISTS else [field[2]],
+            )
+        elif name in _LISTS and line.lstrip().startswith("- "):
+            found[name].append(line.strip()[2:])
         else:
-            listing = False
-    named = tuple(name for pattern in patterns if (name := pattern.strip(" '\"")))
-    return PageRule("\n".join(lines[end + 1 :]).strip(), always or "**" in named, named)
+            name = ""
+    fields = {name: [one for word in words if (one := word.strip(" '\""))] for name, words in found.items()}
+    if "coding-agent" in fields.get("excludeAgent", ()):
+        return PageRule("")
+    patterns = (*fields.get("globs", ()), *fields.get("applyTo", ()))
+    always = "true" in (word.lower() for word in fields.get("alwaysApply", ()))
+    about = on_one_line(" ".join(fields.get("description", ())))[:MOST_ABOUT]
+    always = always or not EVERY_FILE.isdisjoint(patterns)
+    return PageRule("\n".join(lines[end + 1 :]).strip(), always, patterns, about)
 
 
 _BETWEEN = regex(r",(?![^{]*\})")
@@ -123,9 +140,9 @@ def chain(folder: str) -> list[str]:
     return ["/".join(parts[: count + 1]) for count in range(len(parts))]
 
 
-def below_root(paths: Iterable[str]) -> tuple[str, ...]:
-    """Of what a step touched, what may lie in a folder with a page of its own."""
-    return tuple(dict.fromkeys(path for path in paths if "/" in path.strip("/") and not foreign(path)))
+def own_paths(paths: Iterable[str]) -> tuple[str, ...]:
+    """Of what a step touched, what a page or rule of the project's may be for."""
+    return tuple(dict.fromkeys(path for path in paths if path.strip("/") and not foreign(path)))
 
 
 def import_of(line: str) -> str:

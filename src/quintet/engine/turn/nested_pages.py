@@ -1,4 +1,4 @@
-"""Tells the model the pages for agents of the folders that its calls touched files in: once, again if one changed."""
+"""Tells the model the pages and rules for the files that its calls touched: once, again if one changed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from quintet.domain.journal.conversation_state import ASIDE
 from quintet.domain.journal.protocol import AgentsPageTold, Event, FilesChanged
-from quintet.domain.turn.agent_pages import MOST_AT_ONCE, below_root
+from quintet.domain.turn.agent_pages import MOST_AT_ONCE, own_paths
 from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.turn.toolbox import Prepared
@@ -23,7 +23,7 @@ def pages_told(
         return []
     named = [path for one in calls for path in (*one.touch.reads, *one.touch.writes)]
     written = [path for event in changed if isinstance(event, FilesChanged) for path in event.paths]
-    touched = below_root([*named, *written])
+    touched = own_paths([*named, *written])
     if not touched:
         return []
     found = [(page.place, core.turn.prompts.filled(PAGE, {"last_step_outcome": page.told})) for page in look(touched)]
