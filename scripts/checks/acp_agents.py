@@ -1,7 +1,8 @@
 """Run real ACP agents as executors, in the sandbox, against a stub model on loopback, and print the table.
 
-scripts/check acp-agents --harness FOLDER --bin-dir DIR [--only NAME,…] [--cases NAME,…]: FOLDER holds stub_model.py, as
-for ai-clis; DIR holds the agents' programs, such as node_modules/.bin. One that is not there is a row that says so.
+scripts/check acp-agents --harness FOLDER --bin-dir DIR [--only NAME,…] [--cases NAME,…] [--silence S]: FOLDER holds
+stub_model.py, as for ai-clis; DIR holds the agents' programs, such as node_modules/.bin. One that is not there is a row
+that says so.
 Each is held to: success with a step done and its command told; the step's call failed is not done; 401, 429, 500, a
 server that is down and one that hangs are failures of a kind that is not the task's; nothing may be left behind. What
 was spent is a column.
@@ -40,11 +41,12 @@ from quintet.domain.tasks.executors import (
     ExecutorRole,
     Spent,
 )
+from quintet.features.ai_clis.ending import UNSTARTED
 from quintet.features.ai_clis.wiring import make_executors
 from quintet.surfaces.tables import table
 
 STEP = "echo made > made.txt"
-SILENCE = 25.0
+SILENCE = 60.0  # seconds; an agent may need half of it to start on a busy machine
 CASE_SECONDS = 400  # an agent that retries takes minutes, and longer on a busy machine
 PASSED = (
     "STUB_KEY",
@@ -96,6 +98,7 @@ def main() -> int:
     parser.add_argument("--bin-dir", required=True, metavar="DIR", help="where the agents' programs are")
     parser.add_argument("--only", default=",".join(AGENTS), metavar="NAMES", help=f"only these of {','.join(AGENTS)}")
     parser.add_argument("--cases", default=",".join(CASES), metavar="NAMES", help=f"only these of {','.join(CASES)}")
+    parser.add_argument("--silence", type=float, default=SILENCE, metavar="S", help="seconds until one is given up")
     given = parser.parse_args()
     os.environ["PATH"] = f"{os.path.abspath(given.bin_dir)}:{os.environ['PATH']}"
     cases = [case for case in CASES if case in given.cases.split(",")]
@@ -108,7 +111,7 @@ def main() -> int:
         cells, spent = [], "not tried"
         for case in cases:
             with tempfile.TemporaryDirectory(prefix="quintet-acp-", ignore_cleanup_errors=True) as place:
-                cell, cause, parts = checked(name, case, given.harness / "stub_model.py", Path(place))
+                cell, cause, parts = checked(name, case, given.harness / "stub_model.py", Path(place), given.silence)
             print(f"{name} {case}: {cell}", file=sys.stderr, flush=True)
             cells.append(cell)
             causes += [f"{name}, {case}: {cause}"] if cause else []
@@ -120,7 +123,7 @@ def main() -> int:
     return 1 if any("FAILED" in cell for row in rows for cell in row) else 0
 
 
-def checked(name: str, case: str, stub: Path, place: Path) -> tuple[str, str, list[ExecutorPart]]:
+def checked(name: str, case: str, stub: Path, place: Path, silence: float) -> tuple[str, str, list[ExecutorPart]]:
     """One case in a project and with a home of its own: the cell, and why it is not as it should be."""
     with clis.serving(stub) as port:
         clis.post(port, CASES[case])
@@ -129,7 +132,7 @@ def checked(name: str, case: str, stub: Path, place: Path) -> tuple[str, str, li
         began = time.monotonic()
         parts: list[ExecutorPart] = []
         with contextlib.suppress(TimeoutError):  # a cell, and the next case
-            parts = asyncio.run(asyncio.wait_for(driven(name, project), CASE_SECONDS))
+            parts = asyncio.run(asyncio.wait_for(driven(name, project, silence), CASE_SECONDS))
         seconds = time.monotonic() - began
     ended = parts[-1] if parts and isinstance(parts[-1], Ended) else None
     problem = complaint(case, project, parts, ended)
@@ -156,12 +159,14 @@ def complaint(case: str, project: Path, parts: list[ExecutorPart], ended: Ended 
         return "" if ended.ok or ended.failure else "it has no kind"
     if ended.ok:
         return "it counts as done"
+    if UNSTARTED in ended.reason:
+        return "it did not start in time, so its model was never asked: --silence gives it more"
     if case in KINDS and ended.failure is not KINDS[case]:
         return f"not {KINDS[case]}"
     return f"it counts as the task's: {ended.failure}" if ended.failure in MAY_BE_THE_TASKS else ""
 
 
-async def driven(name: str, project: Path) -> list[ExecutorPart]:
+async def driven(name: str, project: Path, silence: float) -> list[ExecutorPart]:
     places = locate(str(project))
     settings = config.load(places).settings
     executors = make_executors(places, settings, make_terms(places, settings))
@@ -169,7 +174,7 @@ async def driven(name: str, project: Path) -> list[ExecutorPart]:
     asked = Assignment(
         *(f"my-{name}", ExecutorRole.EXECUTE, "Run the steps, then say DONE.", grant, PermissionProfile.NORMAL),
         whole=str(project.parent / "whole.jsonl"),
-        silence=SILENCE,
+        silence=silence,
     )
     try:
         async with aclosing(executors.run(asked)) as said:

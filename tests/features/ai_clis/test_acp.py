@@ -229,6 +229,14 @@ def test_work_of_which_every_call_failed_is_not_done() -> None:
     assert verifier.ends()[0], "a check that fails is what a verifier looks for"
 
 
+def test_nothing_is_the_tasks_doing_before_the_agent_has_its_work() -> None:
+    talk = Talk()
+    talk.hears(id=1, result={"protocolVersion": 1})
+    assert not talk.agent.has_its_work
+    talk.hears(id=2, result={"sessionId": "s"})
+    assert talk.agent.has_its_work
+
+
 def test_silence_while_it_waits_for_its_model_is_its_services() -> None:
     talk = Talk()
     assert not talk.agent.waits_for_model, "it has not even answered us"

@@ -149,6 +149,11 @@ def test_silence_is_ours_to_end(executing: Executing, name: str) -> None:
     assert (ended.failure, "1.5 seconds" in ended.reason) == (kind, True)
 
 
+def test_an_agent_that_does_not_even_begin_is_not_the_tasks_fault(executing: Executing) -> None:
+    _, ended = executing("acp:sleep 60", "work", silence=0.5)
+    assert (ended.failure, "before it could be given its work" in ended.reason) == (ExecutorFailure.UNREACHABLE, True)
+
+
 def test_the_time_in_all_is_ours_too(executing: Executing) -> None:
     for seconds in (1.5, 6, 30):  # the first is enough, unless the machine is very busy
         _, ended = executing("codex", "chatter", timeout=seconds)

@@ -112,6 +112,10 @@ class AcpAgent(Dialect):
     def waits_for_model(self) -> bool:
         return bool(self._session) and all(call.over for call in self._calls.values() if call.told)
 
+    @property
+    def has_its_work(self) -> bool:
+        return bool(self._session)
+
     def flags(self) -> tuple[str, ...] | None:
         return ()
 

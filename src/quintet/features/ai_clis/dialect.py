@@ -80,6 +80,11 @@ class Dialect(ABC):
         """Whether it is known to wait for its model, and for no call of its own."""
         return False
 
+    @property
+    def has_its_work(self) -> bool:
+        """Whether it has been given its assignment: before that nothing can be the task's doing."""
+        return True
+
     @abstractmethod
     def flags(self) -> tuple[str, ...] | None:
         """What follows the program; None if it cannot be held where its walls would be its own."""

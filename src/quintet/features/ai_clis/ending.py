@@ -14,6 +14,7 @@ from quintet.features.ai_clis.errors import judge, status_in
 from quintet.features.ai_clis.run import RunningProgram
 
 MOST_REASON = 600
+UNSTARTED = "before it could be given its work"
 HINTS: dict[ExecutorFailure, str] = {
     ExecutorFailure.RATE_LIMIT: "wait for its limit to end, or choose another executor",
     ExecutorFailure.UNREACHABLE: "check the network and the status of its service",
@@ -49,7 +50,9 @@ def concluded(running: RunningProgram, notes: Sequence[str]) -> Ended:
     if running.given_up:
         kind, reason = running.given_up
         last = dialect.last_problem or said_last
-        if kind is ExecutorFailure.SILENT and dialect.waits_for_model:
+        if kind is ExecutorFailure.SILENT and not dialect.has_its_work:
+            kind, reason = ExecutorFailure.UNREACHABLE, f"{reason} {UNSTARTED}"
+        elif kind is ExecutorFailure.SILENT and dialect.waits_for_model:
             kind, reason = ExecutorFailure.UNREACHABLE, f"{reason} while it waited for its model"
             if trouble := _trouble(running):
                 kind, last = trouble
