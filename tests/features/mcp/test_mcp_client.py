@@ -149,6 +149,13 @@ def test_a_real_server_of_the_older_transport_gives_every_kind_of_answer(project
         project.use(McpServer("good", "x", url=f"http://127.0.0.1:{port}/sse", sse=said), every_kind_of_answer)
 
 
+def test_the_older_protocol_is_spoken_where_the_settings_say_so(project: Project) -> None:
+    async def use(pool: McpPool) -> None:
+        assert (await pool.offer("good")).about == "good 1.2 · MCP 2025-11-25"
+
+    project.use(project.good(older=True), use)
+
+
 async def a_list_that_changes(pool: McpPool) -> None:
     async def young(**given: str) -> tuple[McpPart, ...]:
         return (await pool.call("good", "young", given, lambda text: None)).parts

@@ -216,7 +216,7 @@ async def connect(
 ) -> Connected:
     """A server, ready to be asked. Raises Lost or Refused."""
     made: Connected | None = None
-    for handshake in HANDSHAKES:
+    for handshake in HANDSHAKES[server.older :]:
         made = Connected(server, root, None if server.url else await start(), auth, sse=server.sse)
         try:
             await made.open(handshake)

@@ -57,6 +57,7 @@ def servers(
             client_secret=secret,
             scope=given.scope,
             sampling=given.sampling,
+            older=given.protocol != "newest",
             problem=problem,
         )
     brought, notes = _of_project(root, trust)

@@ -25,6 +25,10 @@ class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     transport: Annotated[
         Literal["http", "sse"], setting("sse: the address has the older transport, HTTP with SSE", TRUSTED)
     ] = "http"
+    protocol: Annotated[
+        Literal["newest", "2025-11-25"],
+        setting("2025-11-25: for a server whose tools cannot ask you anything with a newer version", TRUSTED),
+    ] = "newest"
     headers: Annotated[
         dict[str, str], setting("headers of each request to it; ${NAME} inserts one of your variables", TRUSTED)
     ] = field(default_factory=dict)

@@ -31,6 +31,7 @@ class McpServer(Struct, frozen=True):
     scope: str = ""
     sampling: Literal["ask", "allow", "deny"] = "ask"  # whether it may have the user's model answer something
     sse: bool = False  # whether the address speaks the transport of before streamable HTTP
+    older: bool = False  # whether the handshake of before 2026-07-28 is used at once
 
     @property
     def transport(self) -> Literal["stdio", "http", "sse"]:
