@@ -6,6 +6,7 @@ import pytest
 
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
+from quintet.domain.permission import remote_limits
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.replaying import loaded, recordings, replay
@@ -87,6 +88,30 @@ def test_no_file_is_named_from_elsewhere(repo: Path, tmp_path: Path) -> None:
 
     drive(repo, script, axes=NORMAL)
     assert not (tmp_path / "planted").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("/executor acp:sh -c 'touch planted'", remote_limits.NO_PROGRAM),
+        ('/verifier "acp:sh -c ls"', remote_limits.NO_PROGRAM),
+        ("/schedule add in 1m -- /repair it --autonomous --permission-profile trusted", remote_limits.NO_LATER_COMMAND),
+        ("/schedule add in 1m -- '  /implement' --permission-profile trusted", remote_limits.NO_LATER_COMMAND),
+    ],
+)
+def test_no_program_and_no_later_command_is_given_from_elsewhere(repo: Path, line: str, why: str) -> None:
+    async def script(driver: Driver) -> None:
+        driver.seq = driver.session.since
+        await from_elsewhere(driver, p.Say(text=line))
+        ran = await driver.until_type(p.CommandRan)
+        assert not ran.ok and ran.text == why
+        await from_elsewhere(driver, p.Say(text="/schedule add tomorrow 07:30 -- look at /etc/hosts"))
+        assert (await driver.until_type(p.CommandRan)).ok
+        await from_elsewhere(driver, p.Say(text="/executor native"))
+        assert (await driver.until_type(p.CommandRan)).ok
+
+    driver = drive(repo, script, axes=NORMAL)
+    assert [one.name for one in driver.of(p.ExecutorChosen)] == ["native"]
 
 
 def test_a_turned_dial_and_one_that_waits_name_who_turned_it(repo: Path) -> None:

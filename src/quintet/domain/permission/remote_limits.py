@@ -12,11 +12,15 @@ from typing import Any
 from msgspec import UnsetType
 
 from quintet.domain.dials.axes import AxesChange, PermissionProfile
-from quintet.domain.input.slash_line import CommandLine
+from quintet.domain.input.slash_line import CommandLine, command_name
 from quintet.domain.permission.answers import LASTING, Choice
+from quintet.domain.tasks.executors import ACP
+from quintet.domain.tasks.roles import ROLE_NAMES
 
 NO_RULES = "rules can be added and revoked only at the computer; from here, answer yes or no to this one call"
 NO_PLACE = "a file name can be given only at the computer; /export without a name writes to the default file"
+NO_PROGRAM = "acp:COMMAND can be given only at the computer; from here, choose one by its name"
+NO_LATER_COMMAND = "a command can be scheduled only at the computer; from here, schedule a request in words"
 Highest = PermissionProfile | UnsetType
 
 
@@ -40,7 +44,15 @@ def command_refused(line: CommandLine, highest: Highest) -> str:
         return ""
     if line.name == "rules" and line.words[:1] == ("revoke",):
         return NO_RULES
+    if line.name in ROLE_NAMES.values() and any(ACP in word for word in line.words):
+        return NO_PROGRAM  # it would start without approval
+    if line.name == "schedule" and "--" in line.words and _is_command(line.words[line.words.index("--") + 1 :]):
+        return NO_LATER_COMMAND  # nothing would hold it to the limit when it runs
     return NO_PLACE if line.name == "export" and line.words else ""
+
+
+def _is_command(words: Iterable[str]) -> bool:
+    return command_name(" ".join(words)) is not None
 
 
 def turning_refused(events: Iterable[Any], highest: Highest) -> str:
