@@ -24,6 +24,7 @@ from quintet.domain.git.plain_git import branch_of
 
 SECONDS = 120.0
 PREFIX = "quintet/"  # of the branches of tasks
+UNFINISHED = " (unfinished)"  # ends the title of what an attempt left
 FORMER = "refs/quintet/former/"  # work that did not fit and was begun anew
 OURS = "refs/quintet/heads/"  # where a task's branch was when it was last moved here: any other place is not ours
 _GITLINK, _LINK = b"160000", b"120000"
@@ -247,13 +248,15 @@ class Worktrees:
         name = branch_of(read_plain(os.path.join(found.own, "HEAD"), 4096).decode("utf-8", "replace"))
         return name == branch_for(task) and bool(self.commit_of(f"refs/heads/{name}"))
 
-    def keep(self, task: str, path: str, title: str) -> str:
+    def keep(self, task: str, path: str, title: str, *, finished: bool = True) -> str:
         """Commit all that is in the worktree; returns the newest commit of its branch.
 
         What it holds is what its files hold: the index is made anew, because a call that commits can write it, and
-        name there what no file has and nobody has seen.
+        name there what no file has and nobody has seen. What an attempt left unfinished becomes one commit with what
+        the next one makes of it.
         """
         ref = f"refs/heads/{branch_for(task)}"
+        about, former = (f"{title}{end}\n\nTask: {task}\n" for end in ("" if finished else UNFINISHED, UNFINISHED))
         with self._view(path) as view:
             head = _at(view, f"{ref}^{{commit}}")
             if not head:
@@ -262,11 +265,14 @@ class Worktrees:
             view.ask("add", "-A", "--", ".")
             self._as_committed(view, path, head)
             tree = _text(view.ask("write-tree"))
-            if tree == _text(view.ask("rev-parse", f"{head}^{{tree}}")):
-                self._set(view, task, head, head)
-                return head
-            self._refuse_filtered(view, head, tree)
-            commit = _text(view.ask("commit-tree", tree, "-p", head, given=f"{title}\n\nTask: {task}\n".encode()))
+            said = view.ask("show", "-s", "--format=%B", head).decode("utf-8", "replace").strip()
+            onto = _text(view.ask("rev-parse", f"{head}^")) if said == former.strip() else head
+            same = next((one for one in (onto, head) if tree == _text(view.ask("rev-parse", f"{one}^{{tree}}"))), "")
+            if same and (same == onto or not finished):
+                self._set(view, task, same, head)
+                return same
+            self._refuse_filtered(view, onto, tree)
+            commit = _text(view.ask("commit-tree", tree, "-p", onto, given=about.encode()))
             self._set(view, task, commit, head)
             return commit
 

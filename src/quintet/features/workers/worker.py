@@ -434,7 +434,7 @@ class WorkerLoop:
                 return self._fresh(task, path, onto, former)
         if task.status is TaskStatus.VERIFYING:
             return structs.replace(former, worktree=path, state=BranchState.WORKING, said="")
-        head = trees.keep(task.id, path, f"{task.title} (unfinished)")
+        head = trees.keep(task.id, path, task.title, finished=False)
         put = trees.replay(task.id, former.base, head, onto)
         if put.conflict:
             trees.begin_anew(task.id, path, onto)
