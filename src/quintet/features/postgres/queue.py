@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import procrastinate
+import psycopg
 from procrastinate import exceptions
 from procrastinate.jobs import DeleteJobCondition, Status
 
@@ -99,10 +100,12 @@ class ProcrastinateQueue:
         loop = asyncio.get_running_loop()
         loop.set_exception_handler(_without_lost_connections(loop.get_exception_handler()))
         while True:
-            with contextlib.suppress(exceptions.ConnectorException):
+            with contextlib.suppress(exceptions.ConnectorException, psycopg.OperationalError):
                 async with app.open_async():
                     self._app = app
                     await self._run(app)
+            if (task := asyncio.current_task()) and task.cancelling():
+                raise asyncio.CancelledError  # taking leave of a server that is away fails in the place of this
             await asyncio.sleep(PAUSE_SECONDS)  # the server is away, and comes back
 
     async def _run(self, app: procrastinate.App) -> None:
