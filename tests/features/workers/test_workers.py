@@ -308,6 +308,8 @@ test "$(wc -l < {marker}.times)" = {times} && touch {marker} && sleep 25
     told = work(root)
     assert statuses(root) == {"t1": DONE}, told
     assert (root / "one.txt").read_text().strip() == "t1"
+    landed = [one for one in git(root, "log", "--format=%s").splitlines() if one.startswith("Task t1")]
+    assert landed == ["Task t1"], "one commit, however many attempts it took"
     assert git(root, "status", "--short") == ""
     assert left(root) == []
 
