@@ -1,5 +1,5 @@
 """What the tests of several machines share."""
 
-from tests.features.postgres.machines import machines
+from tests.features.postgres.machines import apart, machines
 
-__all__ = ["machines"]
+__all__ = ["apart", "machines"]

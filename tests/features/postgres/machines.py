@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 import subprocess
 import time
@@ -10,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.program import SECONDS, Done, Program
+from tests.surfaces.forked import PROGRAM
+from tests.surfaces.program import SECONDS, Done, Program, env
 
 
 class Machine(Program):
@@ -36,6 +39,62 @@ class Machine(Program):
         folder = self.home / "config" / "quintet"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "settings.toml").write_text(text)
+
+
+class ApartMachine(Machine):
+    """A machine with a network, processes and a name of its own: of another one it sees the files alone, and nothing of
+    its processes. The server is reached by its socket."""
+
+    def __init__(self, root: Path, home: Path, database: str, name: str) -> None:
+        super().__init__(root, home, database)
+        user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+        spaces = ("--net", "--pid", "--uts", "--mount")
+        argv = ["unshare", *user, *spaces, "--mount-proc", "--fork", "--kill-child"]
+        begin = f"hostname {name} && echo ready && exec sleep infinity"
+        self._power = subprocess.Popen([*argv, "sh", "-c", begin], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert self._power.stdout and self._power.stderr
+        if self._power.stdout.readline() != b"ready\n":
+            pytest.skip(f"no namespaces here: {self._power.stderr.read().decode().strip()}")
+        (first,) = Path(f"/proc/{self._power.pid}/task/{self._power.pid}/children").read_text().split()
+        kept = ("--user", "--preserve-credentials") if user else ()
+        self._enter = ("nsenter", "-t", first, *kept, *spaces, f"--wd={root}", "--")
+
+    def run(self, *arguments: str, stdin: str | bytes = b"", **variables: str) -> Done:
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        around = env(self.own | variables)
+        argv = [*self._enter, *PROGRAM, *arguments]
+        done = subprocess.run(argv, cwd=self.root, input=data, capture_output=True, timeout=SECONDS, env=around)
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def start(self, *arguments: str, **variables: str) -> subprocess.Popen[str]:
+        null, pipe = subprocess.DEVNULL, subprocess.PIPE
+        argv = [*self._enter, *PROGRAM, *arguments]
+        child = subprocess.Popen(
+            argv, cwd=self.root, stdin=null, stdout=pipe, stderr=pipe, text=True, env=env(self.own | variables)
+        )
+        self._children.append(child)
+        return child
+
+    def switch_off(self) -> None:
+        self._power.kill()
+        self._power.communicate()
+
+    def close(self) -> None:
+        self.switch_off()
+        super().close()
+
+
+@pytest.fixture
+def apart(repo: Path, tmp_path: Path, database: str) -> Iterator[tuple[ApartMachine, ApartMachine]]:
+    """Two machines in namespaces of their own."""
+    with contextlib.ExitStack() as ends:
+        made = []
+        for name in ("one", "two"):
+            root = tmp_path / name / "clone"
+            subprocess.run(["git", "clone", "-q", str(repo), str(root)], check=True)
+            made.append(ApartMachine(root, tmp_path / name / "home", database, f"machine-{name}"))
+            ends.callback(made[-1].close)
+        yield made[0], made[1]
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from quintet.adapters.stores.chosen import ROOT, open_store, plain_address
 from quintet.app.known_projects import known_projects
 from quintet.domain.journal.store_rows import SessionRow
 from quintet.engine.session.leases import owner_lives
-from tests.features.postgres.machines import Machine, until
+from tests.features.postgres.machines import ApartMachine, Machine, until
+from tests.postgres import Server
 from tests.surfaces.program import SECONDS
 
 TRUSTED = ("--mode", "build", "--autonomous", "--permission-profile", "trusted")
@@ -57,6 +58,35 @@ def test_a_session_is_watched_and_steered_from_another_clone_and_home(machines: 
     assert one.run("doctor", "--json").code in (0, 1)
     assert one.run("sessions", "purge", session, "--yes").clean(0)
     assert two.sessions() == []
+
+
+@pytest.mark.system("unshare", "nsenter")
+def test_machines_that_share_no_network_process_or_name_share_a_session_and_one_goes_on_when_the_other_is_lost(
+    apart: tuple[ApartMachine, ApartMachine], postgres: Server, database: str
+) -> None:
+    one, two = apart
+    one.run("-p", "! true", *TRUSTED).clean(0)
+    (listed,) = two.sessions()
+    session = str(listed["session"])
+    owner = one.start("-p", "! echo one >> ran; until [ -e go ]; do sleep 0.05; done", "--resume", session)
+    until((one.root / "ran").exists, owner)
+    assert two.sessions()[0]["live"]
+    name = database.partition("@/")[2].partition("?")[0]
+    assert postgres.execute("SELECT machine FROM sessions", name) == [("machine-one",)]
+    assert two.run("-p", "/model-mode fast", "--resume", session).clean(0)
+    other = two.start("-p", "! echo two >> ran", "--resume", session)
+    until(lambda: len(two.events("input_received", session)) == 3, other)
+    (one.root / "go").touch()
+    assert (_ended(owner), _ended(other)) == (0, 0)
+    assert (one.root / "ran").read_text().split() == ["one", "two"], "it ran where its owner is"
+    assert two.events("dials_turned", session)[-1]["after"]["model_mode"] == "fast"
+
+    lost = one.start("-p", "! echo three >> ran; sleep 600", "--resume", session)
+    until(lambda: (one.root / "ran").read_text().endswith("three\n"), lost)
+    one.switch_off()
+    taken = two.run("-p", "! echo four >> ran", "--resume", session).clean(0)
+    assert (two.root / "ran").read_text().split() == ["four"], taken
+    assert (one.root / "ran").read_text().split() == ["one", "two", "three"], "what had begun is not run again"
 
 
 def test_a_project_in_a_shared_database_is_known_here_whatever_a_crash_left(
