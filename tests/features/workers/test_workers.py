@@ -27,6 +27,7 @@ from quintet.domain.ports.workers import TaskBranch, Widened, Worker, WorkerStat
 from quintet.domain.tasks.task import Intent
 from quintet.domain.workers.integration import IntegrateWay
 from quintet.features.workers.integrator import INTENT, Integrator
+from quintet.features.workers.service import WorkersSeen
 from quintet.features.workers.shop import Shop
 from tests.engine.cycles import statuses
 from tests.features.workers.working import add, git, page, said, work, writes
@@ -252,6 +253,23 @@ def test_a_checkout_on_no_branch_is_an_error_and_another_branch_moves_without_it
     assert not (repo / "one.txt").exists()
     assert git(repo, "show", "main:one.txt") == "t1"
     assert git(repo, "status", "--short") == ""
+
+
+def test_a_target_that_is_renamed_meanwhile_is_said_of_every_task(repo: Path) -> None:
+    hook(repo, "pre_tool_use", f"git -C {repo} branch -m main trunk 2>&1")
+    add(repo, writes("t1", "one.txt"), writes("t2", "two.txt"))
+    work(repo)
+    assert statuses(repo) == {"t1": "verifying", "t2": "todo"}
+    gone = "the branch main no longer exists"
+    seen = WorkersSeen(locate(str(repo)))
+    assert seen.held_up["t1"].startswith(f"verifying: {gone}"), seen.held_up
+    assert seen.held_up["t2"].startswith(f"todo: {gone}"), seen.held_up
+    assert (repo / "one.txt").exists() is False
+    git(repo, "branch", "-m", "trunk", "main")
+    hook(repo, "pre_tool_use", "true")
+    work(repo)
+    assert statuses(repo) == {"t1": DONE, "t2": DONE}
+    assert left(repo) == []
 
 
 def test_branches_are_kept_where_that_is_wanted_and_build_on_each_other(repo: Path) -> None:

@@ -373,7 +373,8 @@ class WorkerLoop:
         stands = self._shop.keeper.find(taken.task.id).status
         if not why and stands in WITHOUT_VERDICT:
             why = "the attempt ended without a verdict"
-        if why and branch and branch.state is BranchState.WORKING and stands in UNTOLD:
+        branch = branch or fresh_branch(taken.task.id, taken.claim.worktree, self._shop.target, "")
+        if why and branch.state is BranchState.WORKING and stands in UNTOLD:
             with contextlib.suppress(TaskTaken):
                 said = structs.replace(branch, said=f"{stands}: {first_line(why)}")
                 await self._shop.workers.put_branch(said, taken.claim.number)
