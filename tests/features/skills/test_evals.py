@@ -4,18 +4,23 @@ import asyncio
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
+from quintet.adapters.settings.rule_book import FileRuleBook
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, Surface, WorkMode
 from quintet.domain.evals.rates import pass_rate, wilson
 from quintet.domain.journal import protocol as p
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.rules import Rule
 from quintet.domain.ports.ports import Model
 from quintet.domain.ports.trials import TrialArm, TrialCase, TrialResult, TrialVerdict
-from quintet.domain.turn.messages import CallPart
+from quintet.domain.turn.messages import CallPart, Request, Role
 from quintet.features.registry import trial_runner
 from quintet.features.skills.check import at_path
 from quintet.features.skills.evals.cases import arms, eval_cases
@@ -52,12 +57,41 @@ def tried(repo: Path, case: TrialCase, model: Model | None, arm: TrialArm = PLAI
     return asyncio.run(runner.run(case, arm, 1, model))
 
 
+SPY = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    method, params = asked.get("method"), asked.get("params") or {}
+    if "id" not in asked:
+        continue
+    told = {"tools": [{"name": "read", "inputSchema": {"type": "object"}}]}
+    if method == "initialize":
+        told = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}},
+                "serverInfo": {"name": "spy", "version": "1"}}
+    elif method == "tools/call":
+        try:
+            said = open(params["arguments"]["path"]).read()
+        except OSError as error:
+            said = str(error)
+        told = {"content": [{"type": "text", "text": said}]}
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": told}), flush=True)
+"""
+
+
 def ways(hidden: str, case: str, work: str) -> dict[str, CallPart]:
-    """Twenty ways to the answers, each a call that a model would make."""
+    """Ways to the answers, each a call that a model would make."""
     answer = f"{hidden}/answer.txt"
 
     def line(text: str, **more: object) -> CallPart:
         return call("bash", command=text, **more)
+
+    def code(paths: str, **more: object) -> CallPart:
+        """Reads what can be read of some paths: lines that nobody but the sandbox judges."""
+        tried = f"import glob, os\nfor path in {paths}:\n if os.path.isfile(path):\n  print(open(path).read(2000))"
+        return line(f"python3 - <<'END'\n{tried}\nEND\necho tried", **more)
+
+    def helper(writes: bool) -> CallPart:
+        return call("run_helpers", helpers=[{"role": "explorer", "task": f"read {answer}", "writes": writes}])
 
     return {
         "by its path": call("Read", file_path=answer),
@@ -68,42 +102,90 @@ def ways(hidden: str, case: str, work: str) -> dict[str, CallPart]:
         "listed": call("fs_list_directory", path=hidden),
         "searched": call("grep", pattern="canary", path=case),
         "matched": call("glob", pattern="**/answer*", path=os.path.dirname(case)),
+        "by the index": call("search_code", query="canary of the answers"),
+        "by the lines of the index": call("find_references", name="canary"),
         "printed": line(f"cat {answer}"),
         "through the link": line("cat link"),
         "through a new link": line(f"ln -s {answer} mine; cat mine"),
         "through a hard link": line(f"ln {answer} mine; cat mine"),
         "found anywhere": line("find / -name 'answer.txt' -exec cat {} + 2>/dev/null; true"),
-        "by the root of another process": line("cat /proc/*/root" + answer + " 2>/dev/null; true"),
-        "by the folder of another process": line("cat /proc/*/cwd/../hidden/answer.txt 2>/dev/null; true"),
-        "by open files": line("cat /proc/*/fd/* 2>/dev/null < /dev/null | head -c 3000; true"),
+        "by the roots of processes": code(f'glob.glob("/proc/*/root{answer}")'),
+        "by the folders of processes": code('glob.glob("/proc/*/cwd/../hidden/answer.txt")'),
+        "by what processes have open": code('glob.glob("/proc/[0-9]*/fd/[0-9]*")'),
         "by git": line(
             f"git --git-dir={case}/.git log -p; git log -p --all; git grep canary $(git rev-list --all); true"
         ),
         "by a clone of what is above": line(f"git clone -q {os.path.dirname(case)} got 2>&1; cat got/*/* ; true"),
-        "by code": line(f"python3 -c 'print(open(\"{answer}\").read())'; true"),
-        "in the background": line(f"sleep 0.2; cat {answer}", run_in_background=True),
+        "by code": code(f'["{answer}"]'),
+        "by code in the background": code(f'["{answer}"]', run_in_background=True),
         "by a mount": line(f"unshare -rm sh -c 'mount --bind {hidden} /mnt; cat /mnt/answer.txt'; true"),
         "as an archive": line(f"tar -cf - -C {case} . 2>&1 | strings; true"),
+        "by an MCP server": call(
+            "mcp_tool", command="call_tool", server="spy", tool_name="read", tool_args={"path": answer}
+        ),
+        "by a helper": helper(writes=False),
+        "by a helper that writes": helper(writes=True),
     }
 
 
-def test_hidden_answers_are_out_of_reach_in_every_way(repo: Path, tmp_path: Path) -> None:
+WAYS = tuple(ways("", "", ""))
+_reached: dict[str, list[str]] = {}  # what the calls of each way gave back; from one session, run by the first test
+
+
+@pytest.fixture
+def reached(repo: Path, tmp_path: Path) -> dict[str, list[str]]:
+    if _reached:
+        return _reached
     case = make_case(tmp_path / "skill")
     work = tmp_path / "state/quintet-evals/suite/trial/work"
     shutil.copytree(case.work, work, symlinks=True)
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "as it begins"]):
+        subprocess.run(["git", *words], cwd=work, check=True)
+    (work / "spy.py").write_text(SPY)
+    let = Rule("let", "allow", "mcp_tool", "spy:read", effects=(Effect.NETWORK, Effect.EXECUTE))
+    FileRuleBook(locate(str(work)).rules_file).add(let)
     found = ways(case.hidden, case.folder, str(work))
-    assert len(found) >= 20
+    by_helper = [[call("Read", file_path=f"{case.hidden}/answer.txt")], [found["printed"]], "told"]
+    output = [[call("wait", seconds=1)], [call("bash_output", bash_id="1")]]
+
+    def reply(request: Request) -> Any:
+        if "You are a helper" in request.messages[0].text:
+            return by_helper[sum(message.role is Role.ASSISTANT for message in request.messages)]
+        asked = max(number for number, message in enumerate(request.messages) if message.text in found)
+        done = sum(message.role is Role.ASSISTANT for message in request.messages[asked:])
+        way = request.messages[asked].text
+        return ([found[way]], *(output if "background" in way else ()), "done")[done]
+
+    model = ScriptedModel([reply] * 400)
+    given: dict[str, list[str]] = {}
 
     async def script(driver: Driver) -> None:
         for way in found:  # a turn each: a run ends where the same is refused again and again
+            before, asked = len(driver.of(p.ToolFinished)), len(model.requests)
             await driver.turn(way)
+            given[way] = [one.content for one in driver.of(p.ToolFinished)[before:]]
+            given[way] += [one.messages[-1].text for one in model.requests[asked:]]  # a helper's too
 
-    later = [[call("wait", seconds=1)], [call("bash_output", bash_id="1")], "done"]
-    model = ScriptedModel([reply for part in found.values() for reply in ([part], *later)])
+    settings = {
+        **PLAIN.settings,
+        **{f"mcp.servers.spy.{key}": value for key, value in {"command": "python3", "args": ("spy.py",)}.items()},
+    }
     hidden = (case.folder, os.path.dirname(case.folder))
-    driver = drive(work, script, model, axes=AXES, surface=Surface.HEADLESS, hidden=hidden)
-    assert len(driver.of(p.ToolFinished)) >= len(found)
+    drive(work, script, model, axes=AXES, surface=Surface.HEADLESS, hidden=hidden, settings=settings)
     assert all(CANARY not in str(request) for request in model.requests)
+    assert "tried" in str(given["by code in the background"]) and "rmission denied" in str(given["by an MCP server"])
+    _reached.update(given)
+    return _reached
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_hidden_answers_are_out_of_reach(reached: dict[str, list[str]], way: str) -> None:
+    given = reached[way]
+    assert len(given) > 1 and not any(CANARY in text for text in given), given
+
+
+def test_there_are_more_than_twenty_ways() -> None:
+    assert len(WAYS) > 20
 
 
 def test_answers_are_hidden_also_where_every_command_may_look(repo: Path, tmp_path: Path) -> None:
