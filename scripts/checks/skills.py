@@ -29,7 +29,10 @@ from quintet.features.skills.settings import SkillSettings
 from quintet.features.skills.shelf import SkillShelf
 from quintet.features.skills.skill import OWN
 
-PACKAGES = ("bmad-method", "claude-flow", "openskills", "claude-skills")
+PACKAGES = (
+    *("bmad-method", "claude-flow", "openskills", "claude-skills", "claude-code-skills"),
+    *("ecc-universal", "oh-my-opencode", "@tanstack/intent"),
+)
 VALIDATOR = "skills-ref==0.1.1"
 FEWEST = 60
 VARIES = re.compile(r'"[^"]*"|\([^)]*\)|[\w./-]+/[\w./-]+|(?<=its folder ).*|(?<=it has no name: )\S+')

@@ -82,6 +82,10 @@ def test_links_pipes_and_folders_are_not_read_and_a_huge_file_has_only_a_name(tm
         file.truncate(50_000_000)
     extractor = Extractor(str(tmp_path))
     assert [extractor.extract(name, b"").gone for name in ("link.py", "pipe.py", "folder.py", "none.py")] == [True] * 4
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside/there.py").write_text("def canary(): ...\n")
+    (tmp_path / "swapped").symlink_to(tmp_path / "outside")  # since the files were listed
+    assert extractor.extract("swapped/there.py", b"").gone
     huge = extractor.extract("huge.js", b"")
     assert (huge.extent, huge.stamp[0]) == ("name", 50_000_000)
     assert MOST_BYTES < 50_000_000

@@ -63,6 +63,17 @@ def test_references_are_lines_by_file_without_comments(store: IndexStore, root: 
     assert (len(few.lines), few.files, few.cut) == (1, 3, True)
 
 
+def test_a_link_that_took_the_place_of_a_folder_since_shows_nothing_of_elsewhere(tmp_path: Path) -> None:
+    write(tmp_path, {"project/part/page.py": "canary = 1\n", "mine/page.py": "canary = 'yours'\n"})
+    root = tmp_path / "project"
+    with opened(root, tmp_path / "index.db") as (store, builder):
+        builder.bring()
+        (root / "part").rename(root / "before")
+        (root / "part").symlink_to(tmp_path / "mine")
+        assert find_references(store, str(root), "canary").lines == ()
+        assert "yours" not in str(search_code(store, str(root), "yours"))
+
+
 def test_a_question_finds_the_file_that_answers_it(store: IndexStore, root: Path) -> None:
     assert search_code(store, str(root), "how is the total price made")[0].path == "shop/price.py"
     assert search_code(store, str(root), "where are items added to the cart?")[0].path == "shop/cart.py"

@@ -76,6 +76,24 @@ def test_what_is_wrong_is_said(here: Path, capsys: pytest.CaptureFixture[str], w
     assert WRONG[words] in " ".join(capsys.readouterr().err.split())
 
 
+def test_a_page_is_not_written_through_a_link_of_the_project(
+    here: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "profile").write_text("mine\n")
+    (here / "MEMORY.md").symlink_to(mine / "profile")
+    (here / "AGENTS.md").symlink_to("tally/count.py")
+    (here / "notes").symlink_to(mine)
+    said(capsys, "memory", "add", "Releases are cut from main")
+    before = (here / "tally/count.py").read_text()
+    for name in ("MEMORY.md", "AGENTS.md", "notes/new.md"):
+        assert "a link of this project leads to" in said(capsys, "memory", "export", name, code=2)
+    assert [one.name for one in mine.iterdir()] == ["profile"] and (mine / "profile").read_text() == "mine\n"
+    assert (here / "tally/count.py").read_text() == before
+    said(capsys, "memory", "export", str(mine / "page.md"))
+
+
 def test_a_page_that_was_exported_is_imported_as_it_was(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "memory", "add", "Releases are cut from main", "--check", "text:tally/count.py:def words")
     said(capsys, "memory", "add", "`make` builds it", "--tier", "fact", "--check", "command:make")

@@ -40,6 +40,7 @@ _OF_A_REPOSITORY = frozenset({"head", "objects", "refs", "commondir"})
 TEMPORARY = ".quintet-"
 _OPENAT2 = 437
 _BENEATH_NO_MAGIC = 0x08 | 0x02  # RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS
+_NO_LINKS = 0x04  # RESOLVE_NO_SYMLINKS
 
 
 class OutsideProject(ToolFailed):
@@ -309,7 +310,7 @@ class ProjectFiles:
     def _opened(self, relative: str, flags: int) -> Iterator[int]:
         base = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
-            handle = _open_beneath(base, relative, flags | os.O_CLOEXEC)
+            handle = open_beneath(base, relative, flags | os.O_CLOEXEC)
         except OSError as error:
             if error.errno in (errno.EXDEV, errno.ELOOP):
                 raise OutsideProject(f"{relative}: leads outside the project") from error
@@ -378,8 +379,9 @@ def exists_at(name: str, at: int) -> bool:
     return True
 
 
-def _open_beneath(base: int, relative: str, flags: int) -> int:
-    how = _How(flags, 0, _BENEATH_NO_MAGIC)
+def open_beneath(base: int, relative: str, flags: int, *, links: bool = True) -> int:
+    """A path below an open folder, whatever its parts become meanwhile; without `links` none of them may be one."""
+    how = _How(flags, 0, _BENEATH_NO_MAGIC if links else _BENEATH_NO_MAGIC | _NO_LINKS)
     name = os.fsencode(relative)
     handle = int(_libc.syscall(_OPENAT2, base, name, ctypes.byref(how), ctypes.sizeof(how)))
     if handle >= 0:

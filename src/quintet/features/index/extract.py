@@ -18,6 +18,7 @@ from tree_sitter import Node, QueryCursor
 
 from quintet.features.index.entries import SCOPES, Declared, Extract
 from quintet.features.index.languages import LoadedGrammar, grammar_name, language_of, reader
+from quintet.features.index.opened import open_in
 from quintet.features.index.words import IDENTIFIER, MOST_WORDS, OFTEN, mark, spread
 
 MOST_BYTES = 4_000_000  # of a file whose words go in
@@ -53,7 +54,7 @@ class Extractor:
 
     def _read(self, path: str) -> tuple[bytes | None, tuple[int, int]]:
         """The content, None if there is too much of it; links are not followed."""
-        handle = os.open(os.path.join(self._root, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        handle = open_in(self._root, path)
         with open(handle, "rb") as file:
             about = os.fstat(handle)
             if not stat.S_ISREG(about.st_mode):

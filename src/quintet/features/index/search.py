@@ -5,13 +5,13 @@ A file counts the more, the more of the question's words it has, in its path and
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from math import log
 
 from quintet.features.index.entries import KINDS, FittingFile, FoundSymbol, Reference, References
+from quintet.features.index.opened import open_in
 from quintet.features.index.ranks import seen_from, unpacked
 from quintet.features.index.store import IndexStore, RankedFile
 from quintet.features.index.words import as_term, asked, parts, stems
@@ -92,8 +92,7 @@ def find_references(store: IndexStore, root: str, name: str, most: int = 100) ->
 
 def _text(root: str, path: str) -> str:
     try:
-        handle = os.open(os.path.join(root, path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        with open(handle, "rb") as file:
+        with open(open_in(root, path), "rb") as file:
             return file.read(MOST_READ).decode("utf-8", "replace")
     except OSError:
         return ""

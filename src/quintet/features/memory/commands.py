@@ -13,8 +13,10 @@ from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
 from quintet.adapters.settings.gate_terms import make_terms
+from quintet.adapters.settings.trust import leads_out
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import on_one_line
+from quintet.domain.permission.protected_paths import inside
 from quintet.features.memory import pages
 from quintet.features.memory.memory import ProjectMemory, memory_of
 from quintet.features.memory.values import NewMemory
@@ -46,8 +48,10 @@ def export(words: Namespace) -> int:
     entries = memory.looked_at(memory.do(lambda store: store.entries())) if memory.exists else []
     page = pages.written(entries)
     if words.file:
+        target = os.path.join(words.directory, words.file)
+        _check_own(locate(words.directory).root, target)
         try:
-            with open(os.path.join(words.directory, words.file), "w", encoding="utf-8") as file:
+            with open(target, "w", encoding="utf-8") as file:
                 file.write(page)
         except OSError as error:
             raise UsageError(f"{on_one_line(words.file)}: cannot be written ({error.strerror})") from error
@@ -82,6 +86,17 @@ def take_in(words: Namespace) -> int:
     else:
         say([f"imported {memories(len(kept))} from {words.file}"])
     return 0
+
+
+def _check_own(root: str, path: str) -> None:
+    """A file of the project is written where its name says: a link that came with it would have another one written."""
+    folder = os.path.dirname(os.path.abspath(path))
+    through = os.path.islink(path) or leads_out(root, folder)
+    if through and inside(os.path.abspath(path), os.path.abspath(root)) is not None:
+        raise UsageError(
+            f"{on_one_line(path)}: a link of this project leads to {on_one_line(os.path.realpath(path))}",
+            hint="Remove the link, or name another file.",
+        )
 
 
 def memories(count: int) -> str:
