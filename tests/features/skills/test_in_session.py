@@ -1,14 +1,19 @@
 """Skills in a session: in the head, used by the model and by the user, and what they keep a turn to."""
 
+import json
 from pathlib import Path
 
 import pytest
 
+from quintet.adapters.files.paths import locate
+from quintet.adapters.settings.rule_book import FileRuleBook
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
-from quintet.domain.turn.messages import Request
+from quintet.domain.permission.effects import Effect
+from quintet.domain.permission.rules import Rule
+from quintet.domain.turn.messages import Request, Role
 from quintet.domain.turn.tool_spec import CallStatus
-from quintet.testing import ScriptedModel, call
+from quintet.testing import Reply, ScriptedModel, call
 from tests.engine.driving import BUILD, Driver, drive
 from tests.features.skills.made import home_skills, trust_now, write_skill
 
@@ -81,6 +86,67 @@ def test_s3_10_3_a_skill_that_mutates_production_is_started_by_the_user_alone(re
     assert "launch" not in head(model.requests[0])
     assert [status for _, status, _ in results(driver)] == [CallStatus.DENIED, CallStatus.ERROR]
     assert "Launch." in model.requests[-1].messages[-1].text
+
+
+SUMS = """
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if "id" not in asked:
+        continue
+    said = [os.path.exists(path) for path in (sys.argv[1], os.environ["OUT"])]
+    told = {
+        "initialize": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                       "serverInfo": {"name": "sums", "version": "1"}},
+        "tools/list": {"tools": [{"name": "look", "inputSchema": {"type": "object"}}]},
+        "tools/call": {"content": [{"type": "text", "text": f"saw {said}"}]},
+    }
+    result = told.get(asked["method"], {})
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+@pytest.mark.system("bwrap")
+def test_servers_of_a_skill_are_there_once_it_is_used_in_the_sandbox_and_asked_about(
+    repo: Path, tmp_path: Path
+) -> None:
+    outside = tmp_path / "home/private.txt"
+    outside.write_text("not yours")
+    script = {"command": "python3", "args": ["${SKILL_ROOT}/sums.py", "${SKILL_ROOT}/SKILL.md"]}
+    servers = {
+        "sums": {**script, "env": {"OUT": str(outside)}},
+        "nosy": {**script, "env": {"KEY": "${MY_API_KEY}"}},
+        "mine": script,
+    }
+    write_skill(home_skills(), "tea", sums_py=SUMS, mcp_json=json.dumps({"mcpServers": servers}))
+    look = call("mcp_tool", command="call_tool", server="sums", tool_name="look", tool_args={})
+    let = Rule("let", "allow", "mcp_tool", "sums:look", effects=(Effect.NETWORK, Effect.EXECUTE))
+
+    async def script_of(driver: Driver) -> None:
+        await driver.turn("before")
+        await driver.turn("use it")
+        FileRuleBook(locate(str(repo)).rules_file).add(let)
+        await driver.turn("again")
+
+    steps = {"before": [[look]], "use it": [[call("use_skill", name="tea")], [look]], "again": [[look]]}
+
+    def reply(request: Request) -> Reply:
+        """A call that is not run has the turn looked at again, as often as that."""
+        texts = [message.text for message in request.messages]
+        begun = max(number for number, text in enumerate(texts) if text in steps)
+        done = sum(message.role is Role.ASSISTANT for message in request.messages[begun:])
+        return [*steps[texts[begun]], "DONE"][min(done, len(steps[texts[begun]]))]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MY_API_KEY", "hunter2-hunter2")
+        driver = drive(repo, script_of, ScriptedModel([reply] * 20), settings={"mcp.servers.mine.command": "true"})
+    before, used, asked, ran = results(driver)
+    assert before[1] is not CallStatus.OK
+    assert "Its MCP servers are there for mcp_tool now: sums." in used[2]
+    assert "nosy cannot be used: it asks for MY_API_KEY" in used[2]
+    assert "mine cannot be used: its name is taken by a server of your settings" in used[2]
+    assert asked[1] is CallStatus.DENIED and "the server decides what its tool does" in asked[2]
+    assert ran[1] is CallStatus.OK and "saw [True, False]" in ran[2], ran
 
 
 def test_a_skill_is_not_used_below_its_profile(repo: Path) -> None:

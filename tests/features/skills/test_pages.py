@@ -131,14 +131,18 @@ def test_check_finds_what_is_wrong_beside_the_page(tmp_path: Path) -> None:
         body="See [it](references/gone.md).",
         schemas__input_json="{not json",
         schemas__output_json='{"type": "mystery"}',
-        mcp_json='{"mcpServers": {"tea": {"command": "tea"}}}',
+        mcp_json='{"mcpServers": {"tea": {"command": "tea"}, "a b": {"command": "x"}, "no": {}, "n": {"args": 1}}}',
         **{"evals__case-1__task_md": "do it"},
     )
     found = checked(at_path(str(place / "SKILL.md")))
     assert any("schemas/input.json: not valid JSON" in one for one in found.problems)
     assert any(one.startswith("schemas/output.json:") for one in found.problems)
     assert any("evals/case-1: it has no grader" in one for one in found.problems)
-    assert any("mcp.json: its servers are not started (tea)" in one for one in found.notes)
+    assert [one.partition(": ")[2][:6] for one in found.problems if one.startswith("mcp.json")] == [
+        "a b: i",
+        "no: ex",
+        "n: Exp",
+    ]
     assert any("references/gone.md" in one for one in found.notes)
 
 

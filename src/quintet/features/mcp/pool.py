@@ -56,6 +56,7 @@ REQUIREMENT = "mcp>=2"
 Answer = TypeVar("Answer")
 Ask = Callable[[CallQuestion], Awaitable[CallReply]]
 Listing = Callable[[], tuple[list[McpServer], list[str]]]
+OfSkill = Callable[[str, str, Mapping[str, Any]], list[McpServer]]
 
 
 class McpPool:
@@ -76,7 +77,10 @@ class McpPool:
         patterns: Sequence[str] = (),
         logins: Logins | None = None,
         places: OpenedPlaces = NOTHING_OPENED,
+        of_skill: OfSkill = lambda origin, folder, given: [],
     ) -> None:
+        self._of_skill = of_skill
+        self._came: dict[str, McpServer] = {}  # with skills
         self._logins = logins
         self._places = places  # that the user's settings open to sandboxed programs
         self._learn = learn
@@ -94,7 +98,21 @@ class McpPool:
 
     def listed(self) -> tuple[list[McpServer], list[str]]:
         """The servers, and what is wrong with the files that name them."""
-        return self._listing()
+        found, notes = self._listing()
+        taken = {one.name for one in found}
+        return [*found, *(one for one in self._came.values() if one.name not in taken)], notes
+
+    def bring(self, origin: str, folder: str, given: Mapping[str, Any]) -> list[McpServer]:
+        """Servers that come with a skill, for this session. A name that is taken stays with who has it."""
+        taken = {one.name: one.origin for one in self.listed()[0]}
+        came = []
+        for one in self._of_skill(origin, folder, given):
+            if taken.get(one.name, origin) != origin:
+                came.append(structs.replace(one, problem=f"its name is taken by a server of {taken[one.name]}"))
+                continue
+            self._came[one.name] = one
+            came.append(one)
+        return came
 
     def runs(self, name: str) -> bool:
         """Whether a server is connected now."""
@@ -219,7 +237,7 @@ class McpPool:
         raise ToolFailed(f"{name}: {why.rstrip('.')}. {unknown} next use starts {name} again.")
 
     def _named(self, name: str) -> McpServer:
-        servers, notes = self._listing()
+        servers, notes = self.listed()
         found = next((server for server in servers if server.name == name), None)
         if found is None:
             names = [server.name for server in servers]

@@ -24,6 +24,7 @@ PROJECT_SETTINGS = ".quintet/settings.toml"
 OFF = "it is switched off"
 NAMES = regex(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp", "sse"})
+SKILL_PLACES = tuple(f"{whose}SKILL_{what}" for whose in ("", "CLAUDE_", "QUINTET_") for what in ("ROOT", "DIR"))
 
 Fills = Callable[[str, str], str]  # why a server may not have a variable; empty if it may
 
@@ -103,6 +104,29 @@ def _of_project(root: str, trust: Trust) -> tuple[dict[str, McpEntry | str], lis
         except msgspec.ValidationError as error:
             found[name] = f"{FILE}: {name}: {_plainly(error)}"
     return found, notes
+
+
+def servers_of_skill(
+    origin: str,
+    folder: str,
+    given: Mapping[str, Any],
+    variables: Mapping[str, str],
+    refuses: Fills,
+    root: str,
+    private: Sequence[str],
+) -> list[McpServer]:
+    """The servers of a skill's `mcp.json`, bound as those of a project are. `folder` is the skill's, to be read."""
+    found = []
+    around = {**variables, **dict.fromkeys(SKILL_PLACES, folder)}
+    for name, entry in given.items():
+        try:
+            made = _made(name, origin, msgspec.convert(entry, McpEntry), around, refuses)
+        except msgspec.ValidationError as error:
+            found.append(McpServer(name, origin, problem=_plainly(error)))
+            continue
+        problem = made.problem or refused_folder((folder,), root, private)
+        found.append(msgspec.structs.replace(made, folders=(folder,), problem=problem))
+    return found
 
 
 def _plainly(error: msgspec.ValidationError) -> str:

@@ -19,7 +19,7 @@ from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Sever
 from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.mcp.logins import Logins
 from quintet.features.mcp.pool import REQUIREMENT, McpPool
-from quintet.features.mcp.server_files import OFF, servers
+from quintet.features.mcp.server_files import OFF, servers, servers_of_skill
 from quintet.features.mcp.settings import McpSettings
 from quintet.features.mcp.values import McpServer
 
@@ -47,6 +47,15 @@ def make_mcp(
         patterns=loaded.settings.secrets.patterns,
         logins=Logins(places),
         places=make_terms(places, loaded.settings).places,
+        of_skill=lambda origin, folder, given: servers_of_skill(
+            origin,
+            folder,
+            given,
+            os.environ,
+            lambda server, variable: _refuses(loaded, redacted, server, variable),
+            places.root,
+            own_paths(places),
+        ),
     )
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+import msgspec
 from msgspec import Struct
 
+from quintet.adapters.settings.mcp_servers import NAMES, McpEntry
 from quintet.adapters.settings.trust import read_bytes
 from quintet.domain.base.errors import NotFound
 from quintet.domain.base.json_schema import unusable
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.safe_text import on_one_line
 from quintet.features.skills.contents import SkillContents, cases, look
 from quintet.features.skills.page import parted, read_page
 from quintet.features.skills.shelf import PAGES
@@ -73,11 +76,25 @@ def checked(skill: Skill, *, strict: bool = False) -> CheckedSkill:
         contents = look(skill.folder)
         problems += contents.problems
         problems += _schema_problems(contents)
+        problems += _server_problems(contents)
         notes += _content_notes(skill, contents, data)
         problems += [
             f"{os.path.relpath(one, skill.folder)}: {why}" for one in cases(skill.folder) if (why := _case(one))
         ]
     return CheckedSkill(skill.name, skill.file, tuple(problems), tuple(dict.fromkeys(notes)))
+
+
+def _server_problems(contents: SkillContents) -> Iterator[str]:
+    for name, given in contents.servers.items():
+        try:
+            entry = msgspec.convert(given, McpEntry)
+        except msgspec.ValidationError as error:
+            yield f"mcp.json: {on_one_line(name)[:40]}: {error}"
+            continue
+        if not NAMES.fullmatch(name):
+            yield f"mcp.json: {on_one_line(name)[:40]}: its name may have letters, digits, _ . and -, at most 64"
+        elif bool(entry.command) == bool(entry.url):
+            yield f"mcp.json: {name}: expected a command or a url: one of the two"
 
 
 def _schema_problems(contents: SkillContents) -> Iterator[str]:
@@ -87,8 +104,6 @@ def _schema_problems(contents: SkillContents) -> Iterator[str]:
 
 
 def _content_notes(skill: Skill, contents: SkillContents, data: bytes) -> Iterator[str]:
-    if contents.servers:
-        yield f"mcp.json: its servers are not started ({', '.join(contents.servers)})"
     if skill.problem:
         return
     try:

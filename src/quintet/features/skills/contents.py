@@ -32,7 +32,7 @@ class SkillContents(Struct, frozen=True):
     scripts: tuple[str, ...] = ()
     items: tuple[str, ...] = ()  # of the checklists
     schemas: dict[str, Any] = {}  # by their names without .json
-    servers: tuple[str, ...] = ()  # that mcp.json names
+    servers: dict[str, Any] = {}  # of mcp.json, by name
     evals: int = 0  # how many cases there are
     problems: tuple[str, ...] = ()
 
@@ -78,7 +78,7 @@ def look(folder: str) -> SkillContents:
         scripts=tuple(name for name in files if name.startswith("scripts/")),
         items=tuple(on_one_line(item)[:300] for item in items),
         schemas=schemas,
-        servers=tuple(str(name) for name in servers) if isinstance(servers, dict) else (),
+        servers=servers if isinstance(servers, dict) else {},
         evals=sum(1 for _ in cases(folder)),
         problems=tuple(problems),
     )

@@ -65,6 +65,7 @@ def whole_value(skill: Skill, body: str) -> dict[str, Any]:
         "files": contents.files,
         "checklist": contents.items,
         "schemas": sorted(contents.schemas),
+        "servers": sorted(contents.servers),
         "evals": contents.evals,
         "body": body,
     }
@@ -85,6 +86,7 @@ def page(skill: Skill, body: str) -> list[str]:
         ("files", ", ".join(contents.files)),
         ("must show", "; ".join(contents.items)),
         ("schemas", ", ".join(sorted(contents.schemas))),
+        ("MCP servers", ", ".join(sorted(contents.servers))),
         ("evals", f"{contents.evals} cases: quintet skills eval {skill.name}" if contents.evals else ""),
         ("notes", "; ".join(skill.notes)),
         ("from", os.path.dirname(skill.file) if skill.folder else skill.file),

@@ -41,11 +41,14 @@ class Skills:
         axes: Callable[[], Axes],
         book: SkillBook,
         root: str,
+        servers: Callable[[], Any] = lambda: None,
     ) -> None:
+        """`servers` opens the session's MCP servers; None where there is no such feature."""
         self.shelf = shelf
         self._axes = axes
         self.book = book
         self._root = root
+        self._servers = servers
 
     async def close(self) -> None:
         self.book.close()
@@ -117,7 +120,23 @@ class Skills:
         use = SkillUse(skill.name, skill.origin, by, outside, narrowing.tools, narrowing.lines, contents.items)
         self.book.count_use(skill.name)
         text = filled(body, arguments, folder or os.path.dirname(skill.file))
-        return LoadedSkill("\n\n".join(filter(None, (_opening(skill, folder), text, *_told(contents, body)))), use)
+        told = (_opening(skill, folder), text, *_told(contents, body), self._brought(skill, folder, contents))
+        return LoadedSkill("\n\n".join(filter(None, told)), use)
+
+    def _brought(self, skill: Skill, folder: str, contents: SkillContents) -> str:
+        """What is said of the servers that come with a skill. Nothing is started here, nor allowed."""
+        if not contents.servers:
+            return ""
+        pool = self._servers()
+        if pool is None:
+            return f"Its MCP servers are not started here: {', '.join(contents.servers)}."
+        came = pool.bring(f"skill {skill.name}", folder, contents.servers)
+        usable = [one.name for one in came if not one.problem]
+        lines = [f"Its MCP servers are there for mcp_tool now: {', '.join(usable)}."] if usable else []
+        lines += [
+            f"Its MCP server {on_one_line(one.name)[:60]} cannot be used: {one.problem}." for one in came if one.problem
+        ]
+        return "\n".join(lines)
 
     def _has(self, folder: str) -> bool:
         """Whether a folder is part of the work tree; a skill of the project is not, in a worktree beside it."""
@@ -156,8 +175,6 @@ def _told(contents: SkillContents, body: str) -> list[str]:
         )
     if lines := shell_lines(body):
         told.append(f"Run these first, where the text needs their output: {'; '.join(lines)}")
-    if contents.servers:
-        told.append(f"Its MCP servers are not started here: {', '.join(contents.servers)}.")
     return told
 
 

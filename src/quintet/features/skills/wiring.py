@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.settings.layers import LoadedSettings
@@ -41,7 +41,11 @@ def open_skills(opening: Opening) -> Skills:
         return opening.attach(Surface.RPC).state.axes
 
     places = opening.places
-    return Skills(make_shelf(places, opening.loaded), axes, make_book(places), places.root)
+
+    def servers() -> Any:
+        return opening.services.get("mcp")
+
+    return Skills(make_shelf(places, opening.loaded), axes, make_book(places), places.root, servers)
 
 
 def names(opening: Opening) -> Skills:
