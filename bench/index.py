@@ -1,5 +1,7 @@
 """What the index costs next to universal-ctags and ripgrep on the same tree: building, no change, one change, a query.
 
+What an append to the journal costs while the index is built stands beside it.
+
 python bench/index.py [--tree DIR] [--files 10000] [--rounds 1] [--json]. Without a tree one is made: files of 200 lines
 in Python, Go, TypeScript and C. ctags has to be installed (universal-ctags). Processor time is shown beside the time on
 the clock, because other work on the machine changes the one and hardly the other.
@@ -8,27 +10,35 @@ the clock, because other work on the machine changes the one and hardly the othe
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
+from signal import SIGCONT, SIGKILL, SIGSTOP
 from statistics import median, quantiles
+from subprocess import PIPE
 from typing import Any
 
+import msgspec
 from _table import say, table, verdict
+from journal import an_event, new_journal
 
 from quintet.app.machine_parts import find_ripgrep
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.features.index.build import Builder, Job
+from quintet.features.index.indexer import IndexTask
 from quintet.features.index.search import find_symbols, search_code
 from quintet.features.index.store import IndexStore, size_on_disk
 
-TARGETS = {"cold": 8.0, "unchanged": 0.3, "saved": 0.5, "symbol": 0.020, "size": 1.0}
+TARGETS = {"cold": 8.0, "unchanged": 0.3, "saved": 0.5, "symbol": 0.020, "size": 1.0, "journal": 1.25}
 CORES = 2
 QUERIES = 300
+TURNS, APPENDS = 10, 20  # of the journal, with the index being built and without
 MEMBER = {
     "py": "class Part{n}(Base{m}):\n    limit_{n} = {n}\n\n    def compute_{n}(self, value):\n"
     "        result = helper_{m}(value) + self.limit_{n}\n        return [one * {n} for one in result]\n\n",
@@ -76,6 +86,13 @@ def main() -> int:
             verdict(figures["cpu_ratio"] <= TARGETS["cold"]),
         ),
         _row("nothing changed", figures["unchanged"], TARGETS["unchanged"]),
+        (
+            "append to the journal meanwhile",
+            f"{figures['journal']['building']:.1f} ms",
+            "",
+            f"{figures['journal_ratio']:.2f} × without",
+            verdict(figures["journal_ratio"] <= TARGETS["journal"]),
+        ),
         _row("one file saved, then found", figures["saved"], TARGETS["saved"]),
         (
             "symbol query, p95",
@@ -158,8 +175,11 @@ def _measured(root: str, folder: str, ctags: str, rounds: int) -> dict[str, Any]
         figures["size"] = size_on_disk(path) / text
 
     with_builder(asked)
+    journal = _beside(root, folder)
     return {
         **figures,
+        "journal": journal,
+        "journal_ratio": journal["building"] / journal["stopped"],
         "ctags": reference,
         "rg": _timed(listed),
         "cold": cold,
@@ -167,6 +187,35 @@ def _measured(root: str, folder: str, ctags: str, rounds: int) -> dict[str, Any]
         "cpu_ratio": cold["cpu"] / CORES / reference["cpu"],
         "unchanged": unchanged,
     }
+
+
+def _beside(root: str, folder: str) -> dict[str, float]:
+    """Milliseconds of an append to the journal while the index is built as in a session, and while that is stopped."""
+    task = msgspec.json.encode(IndexTask(os.path.join(folder, "beside.db"), Job(root, PROTECTION, find_ripgrep())))
+    argv = [sys.executable, "-P", "-m", "quintet.features.index.indexer"]
+    with subprocess.Popen(argv, stdin=PIPE, stdout=PIPE, start_new_session=True) as child:
+        assert child.stdin and child.stdout
+        child.stdin.write(task + b"\n")
+        child.stdin.flush()
+        child.stdout.readline()  # it is at work
+        try:
+            return asyncio.run(_appended(folder, child.pid))
+        finally:
+            os.killpg(child.pid, SIGKILL)
+
+
+async def _appended(folder: str, building: int) -> dict[str, float]:
+    times: dict[str, list[float]] = {"building": [], "stopped": []}
+    async with new_journal(os.path.join(folder, "journal")) as journal:
+        for number in range(TURNS):
+            for name, signal in (("building", SIGCONT), ("stopped", SIGSTOP)):
+                os.killpg(building, signal)
+                await asyncio.sleep(0.05)
+                for one in range(APPENDS):
+                    began = time.perf_counter()
+                    await journal.append(an_event(number * APPENDS + one))
+                    times[name].append(time.perf_counter() - began)
+    return {name: median(found) * 1000 for name, found in times.items()}
 
 
 def _clock(work: Callable[[], object]) -> float:

@@ -72,7 +72,7 @@ class Bare:
 
 
 @asynccontextmanager
-async def _journal(folder: str) -> AsyncIterator[Journal]:
+async def new_journal(folder: str) -> AsyncIterator[Journal]:
     """A new session's journal over a store of its own."""
     store, clock = SqliteStore(os.path.join(folder, "state.db")), SystemClock()
     opened = SessionOpened(session=SESSION, project=folder, axes=INTERACTIVE, program="bench")
@@ -116,7 +116,7 @@ def _turn(number: int) -> list[Event]:
     return [*events, TurnFinished(turn=turn, status="done", answer="Done: 12 tests pass.", steps=2)]
 
 
-def _event(number: int) -> Event:
+def an_event(number: int) -> Event:
     return ToolFinished(
         call=f"call-{number:09d}", tool="bash", status=CallStatus.OK, content="a line of a tool's output\n" * 8
     )
@@ -133,16 +133,16 @@ async def _side_by_side(bare: Bare, journal: Journal, rounds: int) -> tuple[list
     writes, appends = [], []
     for number in range(rounds):
         writes.append(await _timed(bare.write))
-        appends.append(await _timed(lambda number=number: journal.append(_event(number))))  # type: ignore[misc]
+        appends.append(await _timed(lambda number=number: journal.append(an_event(number))))  # type: ignore[misc]
     return writes, appends
 
 
 async def _measure(folder: str, length: int) -> dict[str, Any]:
-    size = len(encode(_event(0)))
+    size = len(encode(an_event(0)))
     figures: dict[str, Any] = {"event_bytes": size}
     bare = Bare(folder, size)
     try:
-        async with _journal(os.path.join(folder, "short")) as journal:
+        async with new_journal(os.path.join(folder, "short")) as journal:
             await _side_by_side(bare, journal, 50)  # warm
             figures["one"] = _compared(*await _side_by_side(bare, journal, ONE_BY_ONE))
             figures["batches"] = await _batches(bare, journal)
@@ -150,7 +150,7 @@ async def _measure(folder: str, length: int) -> dict[str, Any]:
         os.mkdir(project)
         os.environ |= {"XDG_STATE_HOME": os.path.join(folder, "state"), "XDG_CONFIG_HOME": folder}
         database = locate(project).database
-        async with _journal(os.path.dirname(database)) as journal:
+        async with new_journal(os.path.dirname(database)) as journal:
             figures["growth"] = await _growth(bare, journal, length)
     finally:
         bare.close()
@@ -168,7 +168,7 @@ def _compared(writes: list[float], appends: list[float]) -> dict[str, float]:
 
 async def _batches(bare: Bare, journal: Journal) -> dict[str, float]:
     """Events a second: bare one by one, a hundred appends awaited together, one append of a hundred events."""
-    events = [_event(number) for number in range(BATCH)]
+    events = [an_event(number) for number in range(BATCH)]
     writes, together, at_once = [], [], []
     for _ in range(BATCHES):
         writes += [await _timed(bare.write) for _ in range(10)]

@@ -24,7 +24,7 @@ import tarfile
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
@@ -38,7 +38,7 @@ from quintet.app.machine_parts import find_ripgrep
 from quintet.domain.permission.protected_paths import PROTECTION
 from quintet.features.index.build import Builder, Job
 from quintet.features.index.extract import taken_out
-from quintet.features.index.indexer import IndexTask
+from quintet.features.index.indexer import IndexTask, Stand
 from quintet.features.index.search import find_references, search_code
 from quintet.features.index.store import IndexStore
 from quintet.features.index.words import asked
@@ -322,17 +322,24 @@ def _killed(packages: Path, temporary: Path) -> list[str]:
     task = IndexTask(str(path), Job(str(root), PROTECTION, find_ripgrep()))
     wrong: list[str] = []
     amid = files = 0
+    pace = 1.0  # seconds that a start with as many changes takes
     for number in range(KILLS):
-        for one in chance.sample(sources, CHANGED) if number > FRESH else ():
-            with open(one, "a", encoding="utf-8") as file:
-                file.write(f"\n\ndef killed_{number}():\n    pass\n")
-        amid += _kill_one(task, chance.uniform(0.3, 2.0 if number > FRESH else 5.0))
-        if not path.exists():
-            continue
+        if number == FRESH:
+            _started(task, lambda stand: stand.looks > 0, 0.0)
+            began = time.monotonic()
+            _change(chance.sample(sources, CHANGED), number)
+            _started(task, lambda stand: stand.looks > 0, 0.0)
+            pace = time.monotonic() - began
+        if number < FRESH:
+            amid += _started(task, lambda stand: stand.done > 0, chance.uniform(0.0, 0.3))
+        else:
+            _change(chance.sample(sources, CHANGED), number)
+            amid += _started(task, None, chance.uniform(0.0, pace))
         store = IndexStore(str(path))
         known = store.known()
         wrong += [f"kill {number}: {line}" for line in store.damage()]
-        wrong += [f"kill {number}: only {len(known)} files of {files} are left"] if len(known) < files else []
+        got_on = len(known) > files or files == len(sources) or number > FRESH
+        wrong += [] if got_on and len(known) >= files else [f"kill {number}: {len(known)} files, {files} before"]
         files = len(known)
         inside = chance.sample(sorted(known), min(LOOKED, files))
         wrong += [f"kill {number}: {name} is not whole" for name in inside if not _is_whole(store, root, name)]
@@ -345,22 +352,31 @@ def _killed(packages: Path, temporary: Path) -> list[str]:
     store.close()
     print(
         f"killed {KILLS} times, {amid} of them while it worked; the last start read {brought.read:,} of "
-        f"{brought.files:,} files and found {len(wrong)} things wrong"
+        f"{brought.files:,} files, and {len(wrong)} things were wrong"
     )
     return [*wrong, *([] if brought.read < brought.files else ["the last start began from nothing"])]
 
 
-def _kill_one(task: IndexTask, seconds: float) -> bool:
-    """Whether it was at work when it was killed."""
+def _change(files: list[Path], number: int) -> None:
+    for one in files:
+        with open(one, "a", encoding="utf-8") as file:
+            file.write(f"\n\ndef killed_{number}():\n    pass\n")
+
+
+def _started(task: IndexTask, until: Callable[[Stand], bool] | None, seconds: float) -> bool:
+    """Start the process, wait for what it says and so long, and kill it. Whether it was at work then."""
     argv = [sys.executable, "-P", "-m", "quintet.features.index.indexer"]
     with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdin and child.stdout
         child.stdin.write(msgspec.json.encode(task) + b"\n")
         child.stdin.flush()
+        stand = Stand()
+        while until and not until(stand) and not stand.looks:
+            stand = msgspec.json.decode(child.stdout.readline(), type=Stand)
         time.sleep(seconds)
         child.kill()
-        said = child.stdout.read().splitlines()
-    return not any(msgspec.json.decode(line)["looks"] for line in said if line.endswith(b"}"))
+        said = [msgspec.json.decode(line, type=Stand) for line in child.stdout if line.endswith(b"}\n")]
+    return not any(one.looks for one in (stand, *said))
 
 
 def _is_whole(store: IndexStore, root: Path, name: str, *, new: bool = False) -> bool:

@@ -12,6 +12,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -31,6 +32,7 @@ from quintet.features.index.worker import read_frame, write_frame
 BATCH_FILES = 64
 BATCH_BYTES = 1_000_000
 COMMIT_FILES = 500
+COMMIT_SECONDS = 1.0  # after which what was read so far goes in: what is killed again and again gets on all the same
 BATCH_SECONDS = 60.0  # that a reader may take for one batch
 READERS = 2
 GIVE_SECONDS = 0.2  # between two looks whether somebody still takes what was read
@@ -171,13 +173,13 @@ class Builder:
         return to_read, [path for path in known if path not in kept]
 
     def _read(self, files: list[tuple[str, bytes, int]], known: dict[str, KnownFile], progress: Progress) -> None:
-        done, waiting = 0, []
+        done, waiting, since = 0, [], time.monotonic()
         for made in self._extracts(files):
             waiting += made
             done += len(made)
-            if len(waiting) >= COMMIT_FILES:
+            if len(waiting) >= COMMIT_FILES or time.monotonic() - since >= COMMIT_SECONDS:
                 self._store.put(waiting, known)
-                waiting = []
+                waiting, since = [], time.monotonic()
                 progress(done, len(files))
         self._store.put(waiting, known)
         progress(done, len(files))
