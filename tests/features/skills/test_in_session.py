@@ -33,7 +33,8 @@ async def one_turn(driver: Driver) -> None:
 
 
 def test_a_model_is_told_of_skills_in_the_head_and_reads_one_when_it_uses_it(repo: Path) -> None:
-    write_skill(home_skills(), "tea", body="Boil $1 of water.", scripts__boil_sh="echo boiled")
+    body = "Boil $1 of water."
+    write_skill(home_skills(), "tea", "argument-hint: WATER\n", body, scripts__boil_sh="echo boiled")
     model = ScriptedModel([[call("use_skill", name="tea", arguments="'a litre'")], "done"])
     driver = drive(repo, one_turn, model)
     assert "- tea: What tea is for." in head(model.requests[0]) and "Boil" not in head(model.requests[0])
@@ -41,6 +42,14 @@ def test_a_model_is_told_of_skills_in_the_head_and_reads_one_when_it_uses_it(rep
     assert (tool, status) == ("use_skill", CallStatus.OK)
     assert "Boil a litre of water." in content and "scripts/boil.sh" in content
     assert head(model.requests[0]) == head(model.requests[1])
+
+
+def test_prices_and_columns_in_the_text_of_a_skill_stay_as_they_are(repo: Path) -> None:
+    body = "Count by awk '{print $1}'; over $5,000 ask."
+    write_skill(home_skills(), "pay", body=body)
+    model = ScriptedModel([[call("use_skill", name="pay", arguments="march april")], "done"])
+    ((_, _, content),) = results(drive(repo, one_turn, model))
+    assert body in content and "Arguments: march april" in content
 
 
 def test_the_head_stays_as_it_is_and_changes_come_as_a_message(repo: Path) -> None:

@@ -121,6 +121,8 @@ def test_arguments_are_put_in_once_and_as_they_are() -> None:
     assert filled("nothing", "x y") == "nothing\n\nArguments: x y"
     assert filled("costs $15, $1x and ${SKILL_ROOT}/a", "", "/s") == "costs $15, $1x and /s/a"
     assert filled("$ARGUMENTS[1] $3", "a b") == "b "
+    assert filled("awk '$1 > 500' costs $5,000", "", numbered=False) == "awk '$1 > 500' costs $5,000"
+    assert filled("$1 of $ARGUMENTS[1]", "a b", numbered=False) == "$1 of b"
     assert shell_lines("x\n!`git status`\ny") == ("git status",)
 
 

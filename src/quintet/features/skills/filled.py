@@ -22,8 +22,9 @@ def words_of(text: str) -> list[str]:
         return text.split()
 
 
-def filled(body: str, arguments: str, folder: str = "") -> str:
-    """The body with its places filled in; arguments that no place takes stand at its end."""
+def filled(body: str, arguments: str, folder: str = "", *, numbered: bool = True) -> str:
+    """The body with its places filled in; arguments that no place takes stand at its end. Where words are not
+    `numbered`, $1 is what it says: a price, or a column of awk's."""
     words = words_of(arguments)
     taken = False
 
@@ -31,6 +32,8 @@ def filled(body: str, arguments: str, folder: str = "") -> str:
         nonlocal taken
         if found[1] is None:
             return folder or found[0]
+        if found[1].isdigit() and not numbered:
+            return found[0]
         taken = True
         if found[1] == "ARGUMENTS":
             return arguments

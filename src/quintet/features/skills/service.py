@@ -119,7 +119,7 @@ class Skills:
         narrowing = skill.narrowing
         use = SkillUse(skill.name, skill.origin, by, outside, narrowing.tools, narrowing.lines, contents.items)
         self.book.count_use(skill.name)
-        text = filled(body, arguments, folder or os.path.dirname(skill.file))
+        text = filled(body, arguments, folder or os.path.dirname(skill.file), numbered=skill.numbered)
         told = (_opening(skill, folder), text, *_told(contents, body), self._brought(skill, folder, contents))
         return LoadedSkill("\n\n".join(filter(None, told)), use)
 

@@ -104,6 +104,11 @@ class Skill(Struct, frozen=True, omit_defaults=True):
         return self.user_invocable and not self.problem
 
     @property
+    def numbered(self) -> bool:
+        """Whether $1 to $9 in its text are the words that it is given: in a command, or where a hint says which."""
+        return self.kind is SkillKind.COMMAND or bool(self.argument_hint)
+
+    @property
     def usage(self) -> str:
         return f"/{self.name} {self.argument_hint}".strip()
 
