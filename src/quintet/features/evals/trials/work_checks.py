@@ -4,8 +4,8 @@ A line of a check runs in a fresh copy of the work, in a sandbox that holds noth
 what they expect, not another trial. What it printed is compared here, outside. So nothing that the work runs, prints
 or ends with says that it passed, and the sandbox ends what it leaves running.
 
-Hidden tests share a process with the work, which could end it early or hide what they find. So they are run a second
-time with one more test, which has to fail; a run that passes then says that the work hides failures.
+Hidden tests share a process with the work, which could end it early or hide what they find. So they are run once more,
+changed so that they have to fail; where runs pass all the same, the work hides failures.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ import os
 import secrets
 import shutil
 import stat
+from collections.abc import Iterator
 
 from quintet.adapters.files.paths import Places
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import on_one_line
-from quintet.domain.evals.checks import control, fault_of_file, fault_of_run
+from quintet.domain.evals.checks import fault_of_file, fault_of_run
+from quintet.domain.evals.controls import changed_tests, longer_tests
 from quintet.domain.ports.trials import TrialCase, TrialCheck, TrialVerdict
 from quintet.domain.settings.settings import Settings
 from quintet.features.evals.trials.grader import MOST_REASON, ContainedRuns, Graded, not_copied
 
 MOST_FILE = 1_000_000  # bytes of a file that is read
+MOST_CONTROLS = 3  # what a test expects may not matter, as in a part that is not run here
 HIDES_FAILURES = "with a test that fails, all tests pass: the work hides what they find"
 
 
@@ -62,24 +65,22 @@ class _Check:
         check = self._check
         if check.file:
             return fault_of_file(check, _read(self._work, check.file))
-        if fault := await self._run(controlled=False):
+        tests = _files_below(self._case.hidden) if check.hidden else {}
+        if fault := await self._run(tests):
             return fault
-        if check.hidden and not await self._run(controlled=True):
-            return HIDES_FAILURES
-        return ""
+        for controlled in _controls(tests) if check.hidden else ():
+            if not controlled or await self._run(controlled):
+                return ""
+        return HIDES_FAILURES if check.hidden else ""
 
-    async def _run(self, *, controlled: bool) -> str:
-        """What is wrong with a run; `controlled`: with a test more, if there is one for the language."""
+    async def _run(self, tests: dict[str, bytes]) -> str:
+        """What is wrong with a run with these tests."""
         shutil.rmtree(self._place, ignore_errors=True)
         copy = os.path.join(os.path.realpath(os.path.dirname(self._place)), os.path.basename(self._place), "work")
         os.makedirs(os.path.dirname(copy))
         shutil.copytree(self._work, copy, symlinks=True, ignore=not_copied)
         _lay_over(copy, {path: text.encode() for path, text in self._check.files.items()})
-        if self._check.hidden:
-            tests = _files_below(self._case.hidden)
-            if controlled and not (tests := _with_control(tests)):
-                return "there is no control for this language"
-            _lay_over(copy, tests)
+        _lay_over(copy, tests)
         places = Places(copy, f"{self._place}.state", f"{self._place}.config")
         runs = ContainedRuns(places, self._settings, hidden=out_of_reach(self._case))
         try:
@@ -101,11 +102,12 @@ def _files_below(folder: str) -> dict[str, bytes]:
     return found
 
 
-def _with_control(tests: dict[str, bytes]) -> dict[str, bytes]:
-    """The tests, and in each file one more that fails; empty where that cannot be written."""
-    word, number = secrets.token_hex(6), secrets.randbelow(10**6)
-    more = {path: control(path, f"t{word}", number).encode() for path in tests}
-    return {path: data + more[path] for path, data in tests.items()} if any(more.values()) else {}
+def _controls(tests: dict[str, bytes]) -> Iterator[dict[str, bytes]]:
+    """The tests, changed so that they have to fail; nothing for a language that has no control."""
+    changed = [found for _ in range(MOST_CONTROLS) if (found := changed_tests(tests, secrets.randbelow))]
+    yield from changed
+    if not changed:
+        yield longer_tests(tests, f"t{secrets.token_hex(6)}", secrets.randbelow(10**6))
 
 
 def _lay_over(copy: str, files: dict[str, bytes]) -> None:
