@@ -35,6 +35,12 @@ BROKEN = {
     ),
 }
 
+CHECKS = """
+from quintet import Feature, FeatureCheck
+FEATURE = Feature("checks", "x", __name__, checks=(FeatureCheck("look:fails"),))
+"""
+USABLE = {"weather", "checks"}
+
 
 BOARD = """
 import asyncio, quintet
@@ -178,12 +184,13 @@ def test_a_session_with_it_is_replayed_where_it_is_not_installed(environment: En
 
 def test_one_that_cannot_be_used_is_told_and_keeps_nothing_from_working(environment: Environment, repo: Path) -> None:
     made = []
-    for name, (code, _) in BROKEN.items():
+    for name, code in {**{name: code for name, (code, _) in BROKEN.items()}, "checks": CHECKS}.items():
         package = environment.packages / name
         info = environment.packages / f"{name}-1.0.dist-info"
         package.mkdir()
         info.mkdir()
         (package / "__init__.py").write_text(code)
+        (package / "look.py").write_text("def fails(checkup):\n    return 1 / 0\n")
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (info / "entry_points.txt").write_text(f"[quintet.features]\n{name} = {name}:FEATURE\n")
         made += [package, info]
@@ -191,7 +198,11 @@ def test_one_that_cannot_be_used_is_told_and_keeps_nothing_from_working(environm
         listed = environment.quintet(repo, "plugins", "--json")
         assert listed.returncode == 1
         problems = {row["name"]: row["problem"] for row in json.loads(listed.stdout)}
-        assert problems == {"weather": "", **{name: problem for name, (_, problem) in BROKEN.items()}}
+        assert problems == {**dict.fromkeys(USABLE, ""), **{name: problem for name, (_, problem) in BROKEN.items()}}
+        found = json.loads(environment.quintet(repo, "doctor", "--json").stdout)
+        assert {one["subject"] for one in found if one["code"] == "PLUGIN_UNUSABLE"} == set(problems) - USABLE
+        broken = [one for one in found if one["code"] == "CHECK_BROKEN"]
+        assert [one["problem"] for one in broken] == ["a check of checks failed: ZeroDivisionError: division by zero"]
         assert environment.quintet(repo, "-p", "/help quit").returncode == 0
         assert environment.quintet(repo, "tools", "list").returncode == 0
     finally:

@@ -12,8 +12,8 @@ from tests.features.sicknesses import FIXABLE, STAYING
 
 # What is broken elsewhere: the machine itself, another process, a service.
 ELSEWHERE = {
-    "STORE_UNWRITABLE": "tests/faults/test_store_states.py",
-    "STORE_UNREACHABLE": "tests/features/postgres/test_connections.py",
+    "STORE_UNWRITABLE": "tests/app/health/test_environment.py",
+    "STORE_UNREACHABLE": "tests/app/health/test_environment.py",
     "STORE_OLDER": "tests/features/postgres/test_schema.py",
     "STORE_FAILED": "every other error of a store",
     "RUNTIME_DRIFT": "tests/app/health/test_installation.py",
@@ -32,8 +32,8 @@ ELSEWHERE = {
     "HELPER_WORKTREE_LEFT": "tests/features/helpers/test_checks.py",
     "WORKER_DEAD": "tests/features/workers/test_workers.py",
     "INTEGRATED_LATER": "tests/features/workers/test_workers.py",
-    "OTEL_MISSING": "an environment without the extra",
-    "REMOTE_MISSING": "an environment without the extra",
+    "OTEL_MISSING": "tests/app/health/test_environment.py",
+    "REMOTE_MISSING": "tests/app/health/test_environment.py",
     "SCHEDULE_PROJECT_GONE": "tests/features/schedule/test_program.py",
     "SCHEDULE_ZONE_UNKNOWN": "tests/features/schedule/test_program.py",
     "SCHEDULE_MISSED": "tests/features/schedule/test_program.py",

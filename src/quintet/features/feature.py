@@ -32,7 +32,10 @@ class FeatureCommand(NamedTuple):
 
 
 class FeatureCheck(NamedTuple):
-    """Something for the doctor to look at. It is quick: it starts no program and reaches no network."""
+    """Something for the doctor to look at.
+
+    It is quick: only where the look is thorough does it start git, or ask servers of this machine.
+    """
 
     look: str  # a function from a Checkup to what is wrong, a Finding each
     fix: str = ""  # a function from a Checkup to what it has fixed, a line each: `quintet doctor fix` calls it

@@ -25,6 +25,8 @@ from quintet.domain.dials.axes import Axes
 from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.task import TaskStatus
 from quintet.engine.cycle.task_keeper import TaskKeeper
+from quintet.testing import ScriptedModel, call
+from tests.engine.driving import Driver, drive
 from tests.engine.task_places import keep, page
 from tests.trusted import trust_now
 
@@ -230,6 +232,19 @@ def unreadable_inbox(repo: Path) -> None:
     )
 
 
+def lost_checkpoint(repo: Path) -> None:
+    """A turn that changes a file keeps what was there before; a part of that is deleted."""
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("go")
+
+    drive(repo, script, ScriptedModel([[call("Write", file_path="kept.txt", content="kept")], "done"]))
+    (repo / "kept.txt").unlink()
+    objects = Path(locate(str(repo)).checkpoints, "objects")
+    for path in [path for path in objects.rglob("*") if path.is_file() and path.parent.name != "info"]:
+        path.unlink()
+
+
 def git_lock(repo: Path) -> None:
     path = repo / ".git/index.lock"
     path.touch()
@@ -327,6 +342,7 @@ FIXABLE: tuple[Sickness, ...] = (
     Sickness("HISTORY_DAMAGED", damaged_history, ("state/*/history.db",)),
     Sickness("RECORDING_ORPHAN", orphaned_recording, ("state/*/runs/q5-nobody*",)),
     Sickness("RECORDING_TORN", torn_recording, ("state/*/runs/*/recording.jsonl",)),
+    Sickness("CHECKPOINTS_DAMAGED", lost_checkpoint, ("state/*/checkpoints/*",)),
     Sickness("GIT_LOCKED", git_lock, ("repo/.git/index.lock",)),
     Sickness("TRUST_GONE", trusted_and_gone, ("config/quintet/trusted.json",)),
 )

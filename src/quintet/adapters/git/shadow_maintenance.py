@@ -10,7 +10,7 @@ import contextlib
 import os
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from quintet.adapters.git.run_git import STOP, GitStop, GitStopped, git_program
 from quintet.adapters.git.shadow_git import ShadowGit
@@ -36,7 +36,7 @@ class Roots:
 
     def read(self) -> dict[str, list[str]]:
         found: dict[str, list[str]] = {}
-        with contextlib.suppress(FileNotFoundError), open(self._path, encoding="utf-8") as file:
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError), open(self._path, encoding="utf-8") as file:
             for line in file:
                 point, _, name = line.strip().partition(" ")
                 found.setdefault(point, []).append(name)
@@ -47,11 +47,17 @@ class Roots:
         found = self.read()
         if not keep or len(found) <= keep + keep // 4:
             return False
-        left = list(found.items())[-keep:]
-        with open(f"{self._path}.new", "w", encoding="utf-8") as file:
-            file.writelines(f"{point} {name}\n" for point, names in left for name in dict.fromkeys(names))
-        os.replace(f"{self._path}.new", self._path)
+        self._write(dict(list(found.items())[-keep:]))
         return True
+
+    def drop(self, points: Collection[str]) -> None:
+        self._write({point: names for point, names in self.read().items() if point not in points})
+
+    def _write(self, points: Mapping[str, list[str]]) -> None:
+        handle = os.open(f"{self._path}.new", os.O_WRONLY | os.O_TRUNC | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with open(handle, "w", encoding="utf-8") as file:
+            file.writelines(f"{point} {name}\n" for point, names in points.items() for name in dict.fromkeys(names))
+        os.replace(f"{self._path}.new", self._path)
 
 
 class ShadowMaintenance:

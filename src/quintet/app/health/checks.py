@@ -40,6 +40,7 @@ AT_ONCE = 8
 FILES, GIT, PROCESSES, SETTINGS, SQLITE = (
     f"adapters.{room}.checks" for room in ("files", "git", "processes", "settings", "sqlite")
 )
+KEPT = "adapters.git.checkpoint_checks"
 ROOMS: tuple[FeatureCheck, ...] = (
     FeatureCheck(f"{SETTINGS}:settings_are_taken", kinds=f"{SETTINGS}:KINDS"),
     FeatureCheck(f"{SETTINGS}:rules_have_an_effect"),
@@ -57,6 +58,7 @@ ROOMS: tuple[FeatureCheck, ...] = (
     FeatureCheck("app.health.session_files:inbox_can_be_read", kinds="app.health.session_files:KINDS"),
     FeatureCheck(f"{GIT}:repository_is_whole", kinds=f"{GIT}:KINDS"),
     FeatureCheck(f"{GIT}:no_lock_is_left", f"{GIT}:remove_locks"),
+    FeatureCheck(f"{KEPT}:checkpoints_are_whole", f"{KEPT}:forget_lost", f"{KEPT}:KINDS"),
     FeatureCheck("adapters.protected.checks:nothing_was_left_behind", kinds="adapters.protected.checks:KINDS"),
     FeatureCheck("adapters.sandbox.checks:folders_are_shown", kinds="adapters.sandbox.checks:KINDS"),
     FeatureCheck("adapters.sandbox.checks:quintet_lies_outside"),

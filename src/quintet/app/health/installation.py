@@ -13,11 +13,14 @@ from hashlib import sha256
 from quintet import __version__
 from quintet.adapters.processes.system import started_at
 from quintet.adapters.settings.checkup import Checkup
+from quintet.adapters.settings.user_tools import SHIPPED
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.app.lookups import lives, stored
 from quintet.domain.base.wording import counted, few
+from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
-from quintet.features.registry import plugins
+from quintet.engine.commands.table import known
+from quintet.features.registry import Plugin, plugin_tools, plugins
 from quintet.package import FOLDER, changed_after
 
 MOST_NAMED = 5
@@ -114,8 +117,16 @@ def checkout_is_the_same(checkup: Checkup) -> Iterator[Finding]:
 
 def plugins_can_be_used(checkup: Checkup) -> Iterator[Finding]:
     for plugin in plugins():
-        if plugin.problem:
-            yield PLUGIN_UNUSABLE.of(plugin.name, f"plugin {plugin.name} ({plugin.package}): {plugin.problem}")
+        if problem := plugin.problem or _problem_in(plugin):
+            yield PLUGIN_UNUSABLE.of(plugin.name, f"plugin {plugin.name} ({plugin.package}): {problem}")
+
+
+def _problem_in(plugin: Plugin) -> str:
+    """Tools that cannot be loaded, and names that are Quintet's own; `quintet plugins` says it of commands, too."""
+    specs, problem = plugin_tools(plugin, Settings())
+    taken = [spec.name for spec in specs if spec.name in SHIPPED]
+    taken += [f"/{one.name}" for one in (plugin.feature.slash if plugin.feature else ()) if known(one.name)]
+    return problem or (f"these names are already used: {', '.join(taken)}" if taken else "")
 
 
 def _within(root: str) -> bool:

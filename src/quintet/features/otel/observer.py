@@ -55,10 +55,18 @@ OTEL_MISSING = FindingKind(
     "quintet install otel",
 )
 KINDS = (OTEL_MISSING,)
+NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")  # other packages bring only the first name
 
 
 def extra_is_installed(checkup: Checkup) -> Iterator[Finding]:
     """For the doctor, where the settings want spans."""
-    if checkup.settings.table("observability", ObservabilitySettings).otel and find_spec("opentelemetry") is None:
+    if checkup.settings.table("observability", ObservabilitySettings).otel and not all(map(_is_here, NEEDED)):
         problem, _, advice = MISSING.partition(": ")
         yield OTEL_MISSING.of("quintet[otel]", problem, advice)
+
+
+def _is_here(package: str) -> bool:
+    try:
+        return find_spec(package) is not None
+    except ModuleNotFoundError:  # what it is a part of is not there
+        return False
