@@ -55,9 +55,7 @@ class Feature(NamedTuple):
     about: str  # in a few words
     package: str  # the dotted name of the package that the names below stand in
     settings: Mapping[str, str] = _NOTHING  # a table of settings.toml → its Struct
-    named: Mapping[str, str] = (
-        _NOTHING  # a table of tables that the user names, as [deploy.NAME] → the Struct of each
-    )
+    named: Mapping[str, str] = _NOTHING  # a table of tables that the user names, as [deploy.NAME] → the Struct of each
     tools: tuple[str, ...] = ()  # a ToolSpec each, or a function from the settings to one or to None
     slash: tuple[FeatureCommand, ...] = ()
     commands: tuple[CliCommand, ...] = ()

@@ -314,9 +314,7 @@ def test_a_worker_whose_server_restarts_goes_on_with_what_comes_after(alone: Ser
         worker.wait()
 
 
-def test_a_worker_that_has_to_end_while_the_server_is_away_ends(
-    alone: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_that_has_to_end_while_the_server_is_away_ends(alone: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queues, "LEASE_SECONDS", 2.0)  # that a connection is waited for
 
     async def run() -> None:
