@@ -222,16 +222,32 @@ def _found(root: SkillRoot, project: str) -> Iterator[tuple[str, str, str]]:
     if project and leads_out(project, root.path):
         return
     walk = _commands if root.kind is SkillKind.COMMAND else _skills
-    for file, folder, name in walk(root.path, MOST_DEPTH, set()):
+    for file, folder, name in walk(root.path, MOST_DEPTH, _Looking(project)):
         if project and (os.path.islink(file) or os.path.islink(folder)) and leads_out(project, file):
             continue
         yield file, folder, name
 
 
-Looked = set[tuple[int, int]]  # the folders that were looked into: links may lead to one again and again
+class _Looking:
+    """The folders that were looked into: links may lead to one again and again. In a project none that a link on the
+    way leads out to."""
+
+    def __init__(self, project: str) -> None:
+        self._project = project
+        self._looked: set[tuple[int, int]] = set()
+
+    def into(self, path: str) -> bool:
+        if self._project and os.path.islink(path) and leads_out(self._project, path):
+            return False
+        info = os.stat(path)
+        place = info.st_dev, info.st_ino
+        if place in self._looked or len(self._looked) >= MOST_FOLDERS:
+            return False
+        self._looked.add(place)
+        return True
 
 
-def _skills(path: str, depth: int, looked: Looked) -> Iterator[tuple[str, str, str]]:
+def _skills(path: str, depth: int, looked: _Looking) -> Iterator[tuple[str, str, str]]:
     for name, is_folder in _entries(path, looked):
         if not is_folder:
             continue
@@ -243,7 +259,7 @@ def _skills(path: str, depth: int, looked: Looked) -> Iterator[tuple[str, str, s
             yield from _skills(folder, depth - 1, looked)
 
 
-def _commands(path: str, depth: int, looked: Looked, above: str = "") -> Iterator[tuple[str, str, str]]:
+def _commands(path: str, depth: int, looked: _Looking, above: str = "") -> Iterator[tuple[str, str, str]]:
     for name, is_folder in _entries(path, looked):
         whole = os.path.join(path, name)
         if is_folder and depth > 1:
@@ -252,14 +268,12 @@ def _commands(path: str, depth: int, looked: Looked, above: str = "") -> Iterato
             yield whole, "", f"{above}{name.removesuffix('.md')}"
 
 
-def _entries(path: str, looked: Looked) -> list[tuple[str, bool]]:
+def _entries(path: str, looked: _Looking) -> list[tuple[str, bool]]:
     """What a folder has, and which of it are folders; nothing where it was looked into before. Links come last: what
     has several names is known by its own."""
     try:
-        info = os.stat(path)
-        if (place := (info.st_dev, info.st_ino)) in looked or len(looked) >= MOST_FOLDERS:
+        if not looked.into(path):
             return []
-        looked.add(place)
         with os.scandir(path) as entries:
             found = [(one.is_symlink(), one.name, one.is_dir()) for one in entries if not one.name.startswith(".")]
     except OSError:

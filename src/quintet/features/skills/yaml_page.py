@@ -12,6 +12,7 @@ from quintet.adapters.files.located_yaml import NotReadable, page_fields
 from quintet.features.skills.skill import OWN, STANDARD
 
 MOST_NAME, MOST_DESCRIPTION, MOST_COMPATIBILITY = 64, 1024, 500
+MOST_DEPTH = 40  # of lists and fields in each other
 
 
 def fields_of(text: str, known: Collection[str]) -> tuple[dict[str, Any], str, str]:
@@ -93,20 +94,24 @@ def _strict_fields(text: str) -> dict[str, Any]:
 
 
 class _StrictBuilder:
-    """Values from the parser's events; ValueError for what the strict part does not have."""
+    """Values from the parser's events; ValueError for what the strict part does not have.
+
+    Each event is looked at before the next is parsed, so that what is refused costs nothing more.
+    """
 
     def build(self, text: str) -> Any:
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        self._events = list(yaml.parse(text, Loader=loader))
-        documents = sum(isinstance(event, yaml.DocumentStartEvent) for event in self._events)
-        if documents > 1:
+        self._events = iter(yaml.parse(text, Loader=loader))
+        next(self._events)  # the beginning of the stream
+        if not isinstance(next(self._events), yaml.DocumentStartEvent):
+            return ""
+        value = self._value(next(self._events), 0)
+        next(self._events)  # the end of the document
+        if isinstance(next(self._events), yaml.DocumentStartEvent):
             raise ValueError("the frontmatter must be one document")
-        self._place = 2  # after the beginnings of stream and document
-        return self._value() if documents else ""
+        return value
 
-    def _value(self) -> Any:
-        event = self._events[self._place]
-        self._place += 1
+    def _value(self, event: Any, depth: int) -> Any:
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
             raise ValueError("anchors and aliases are not allowed in the frontmatter")
         if getattr(event, "tag", None):
@@ -117,25 +122,23 @@ class _StrictBuilder:
             raise ValueError(
                 "lists and fields in brackets are not allowed in the frontmatter: put each on its own line"
             )
-        if isinstance(event, yaml.SequenceStartEvent):
-            return self._list()
-        return self._fields()
+        if depth == MOST_DEPTH:
+            raise ValueError(f"lists and fields are nested more than {MOST_DEPTH} deep")
+        return self._list(depth) if isinstance(event, yaml.SequenceStartEvent) else self._fields(depth)
 
-    def _list(self) -> list[Any]:
+    def _list(self, depth: int) -> list[Any]:
         values = []
-        while not isinstance(self._events[self._place], yaml.SequenceEndEvent):
-            values.append(self._value())
-        self._place += 1
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            values.append(self._value(event, depth + 1))
         return values
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self, depth: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
-        while not isinstance(self._events[self._place], yaml.MappingEndEvent):
-            key = self._value()
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = self._value(event, depth + 1)
             if not isinstance(key, str):
                 raise ValueError("the name of a field must be a text")
             if key in values:
                 raise ValueError(f"{key} appears twice in the frontmatter")
-            values[key] = self._value()
-        self._place += 1
+            values[key] = self._value(next(self._events), depth + 1)
         return values
