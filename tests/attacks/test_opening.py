@@ -31,7 +31,9 @@ NAMES = (
     *("quintet", "tput", "stty", "infocmp", "xdg-open", "less", "cat", "env", "true", "hostname", "ssh", "git-lfs"),
     *("pasta", "slirp4netns", "setpriv", "dbus-send", "secret-tool", "ps", "who", "id", "lsb_release", "ifconfig"),
 )
-SURFACES = ("tui", "plain", "headless", "mcp-server", "doctor", "doctor fix", "tasks list", "status")
+SURFACES = (
+    *("tui", "plain", "headless", "mcp-server", "doctor", "doctor fix", "tasks list", "status", "index map", "acp"),
+)
 WATCHED = "trace=execve,execveat,fork,vfork,clone,clone3"
 FLAGS = ("-f", "-qq", "-v", "--seccomp-bpf", "--decode-pids=pidns", "-s", "5000", "-e", WATCHED, "-e", "signal=none")
 CALL = re.compile(r"(\d+) +(\w+)\((.*)\) += +(-?\d+)(?: /\* (\d+) in strace's PID NS \*/)?(?: .*)?")
