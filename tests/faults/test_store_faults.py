@@ -37,7 +37,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import fold
 from quintet.domain.ports.ports import Lease
 from quintet.engine.session.session import Session
-from quintet.engine.turn.known import LEARNT
+from quintet.engine.turn.recall import LEARNT
 
 PAGE = 4096
 QUINTET = os.path.join(os.path.dirname(sys.executable), "quintet")

@@ -50,7 +50,7 @@ from quintet.domain.helpers.bounds import Bounds, no_bounds
 from quintet.domain.input.slash_line import CommandLine, format_command
 from quintet.domain.journal.protocol import Event, Noticed, ReasoningSwitched
 from quintet.domain.journal.state import SessionState, fold
-from quintet.domain.models.known import resolved
+from quintet.domain.models.model_facts import resolved
 from quintet.domain.permission.gate import Terms
 from quintet.domain.ports.ports import Agents, Clock, Ids, Lease, Model, Repository, SessionRow, ShellGrammar, Workbench
 from quintet.domain.settings.settings import Settings

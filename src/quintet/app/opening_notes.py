@@ -15,7 +15,7 @@ from quintet.adapters.settings.user_tools import OwnTools
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.journal.protocol import Noticed
 from quintet.domain.models import presets
-from quintet.domain.models.known import unpriced
+from quintet.domain.models.model_facts import unpriced
 from quintet.domain.permission.protected_paths import inside
 from quintet.domain.permission.trusted_content import AGENTS, Trust
 from quintet.domain.settings.settings import Settings

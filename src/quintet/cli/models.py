@@ -27,7 +27,7 @@ from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import NotFound, QuintetError, UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.models import presets
-from quintet.domain.models.known import resolved
+from quintet.domain.models.model_facts import resolved
 from quintet.domain.models.presets import BY_NAME, CHAT, Preset
 from quintet.domain.ports.ports import Model
 from quintet.domain.settings.settings import Settings

@@ -23,7 +23,7 @@ from quintet.cli.parsing import lookup
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.journal.protocol import Recorded
 from quintet.domain.metrics.registry import Metrics, exposition
-from quintet.domain.models.known import is_free
+from quintet.domain.models.model_facts import is_free
 from quintet.domain.ports.ports import SessionRow
 from quintet.domain.ports.stores import StoredRows
 from quintet.engine.reports import accounts, activity_log, session_report

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.adapters.models import http_model
+from quintet.adapters.http import server_events
 from quintet.adapters.models.anthropic import AnthropicMessages, _blocks, _conversation
 from quintet.adapters.models.http_model import MessageCache
 from quintet.domain.base.errors import ModelAuthFailed, ModelBadResponse, ModelError, ModelHttpError, ModelRateLimited
@@ -432,7 +432,7 @@ def test_an_event_without_end_is_not_kept() -> None:
 
 
 def test_an_answer_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_model, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(server_events, "MAX_EVENT_BYTES", 1000)
     assert "too long" in error(Reply(body="{" + " " * 10_000)).message
 
 

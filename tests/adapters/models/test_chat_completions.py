@@ -18,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quintet.adapters.http import server_events
 from quintet.adapters.models import http_model
 from quintet.adapters.models.chat_completions import ChatCompletions
 from quintet.domain.base.errors import (
@@ -566,7 +567,7 @@ def test_rubbish_is_shown_without_the_key() -> None:
 
 
 def test_an_answer_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_model, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(server_events, "MAX_EVENT_BYTES", 1000)
     assert "too long" in error(Reply(body="{" + " " * 10_000)).message
 
 

@@ -17,7 +17,7 @@ from quintet.domain.tasks.cycle_phases import CyclePhase
 from quintet.domain.tasks.task import TaskStatus
 from quintet.domain.turn.messages import Request, Role
 from quintet.engine.cycle.task_keeper import TaskKeeper
-from quintet.engine.turn.known import LEARNT
+from quintet.engine.turn.recall import LEARNT
 from quintet.testing import FrozenClock, ScriptedModel, call
 from tests.engine.cycles import THREE, TWO, phases, rules, run, statuses, stretch, turned, units, until_stopped
 from tests.engine.driving import Driver, drive

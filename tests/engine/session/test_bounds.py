@@ -11,7 +11,8 @@ from quintet.domain.dials.axes import INTERACTIVE
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.state import fold
 from quintet.domain.ports.ports import Batch, Lease, SessionRow
-from quintet.domain.turn.tool_spec import MOST_RESULT, CallStatus, bounded
+from quintet.domain.turn.shown_output import MOST_RESULT, bounded
+from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.session.feed import Feed
 from quintet.engine.session.journal import MOST_EVENT, Journal
 from quintet.testing import FrozenClock, ScriptedModel, call

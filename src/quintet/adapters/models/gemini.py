@@ -14,7 +14,7 @@ from quintet.adapters.files.loose_json import as_count, as_dict, as_list, as_obj
 from quintet.adapters.models.http_model import HttpModel, MessageCache, StreamedReply
 from quintet.adapters.models.keys import Key
 from quintet.domain.base.lazy_regex import regex
-from quintet.domain.models.known import BUDGET
+from quintet.domain.models.model_facts import BUDGET
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages
 from quintet.domain.turn.messages import Finish, Message, Part, Request, Role

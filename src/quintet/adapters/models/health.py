@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from quintet.adapters.models.discovery import answers
 from quintet.adapters.secrets.model_keys import has_key
-from quintet.domain.models.known import facts_of, is_local, unpriced
+from quintet.domain.models.model_facts import facts_of, is_local, unpriced
 from quintet.domain.models.presets import PRESETS, host_of, is_loopback
 from quintet.domain.settings.settings import ROUTES, ModelSettings, Settings
 from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity

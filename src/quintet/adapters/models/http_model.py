@@ -7,7 +7,6 @@ A wire adds its path, its headers, the body of a request and the reading of a re
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, TypeVar
@@ -17,12 +16,13 @@ import msgspec
 
 from quintet import __version__
 from quintet.adapters.files.loose_json import as_text, decoded, decoded_leniently
+from quintet.adapters.http import server_events
 from quintet.adapters.http.client import HttpClient, Response
 from quintet.adapters.models.errors import Failures
 from quintet.adapters.models.keys import Key
-from quintet.domain.base.errors import ModelAuthFailed, ModelBadResponse, ModelError
+from quintet.domain.base.errors import ModelAuthFailed, ModelError
 from quintet.domain.base.half_characters import CharacterStream, whole_characters
-from quintet.domain.models.known import facts_of
+from quintet.domain.models.model_facts import facts_of
 from quintet.domain.models.pictures import in_words
 from quintet.domain.models.reply_bounds import ReplyBounds
 from quintet.domain.settings.settings import ModelSettings
@@ -40,10 +40,8 @@ from quintet.domain.turn.messages import (
 
 ERROR_BODY_SECONDS = 5.0
 LAST_CHUNK_SECONDS = 0.2  # after the terminal marker, for the end of the body, so that the connection can be kept
-MAX_EVENT_BYTES = 16_000_000  # no honest event is longer, and a server must not fill our memory
 MOST_NAME = 200  # characters of what a server calls a model or a reply
 SPARE = 64  # messages kept beyond those in use before the old ones are looked for
-_LINE_END = re.compile(rb"\r\n|\n|\r")
 Made = TypeVar("Made")
 
 
@@ -176,7 +174,7 @@ class StreamedReply(ABC):
         self._model = self._id = ""
         self._step = len(request.messages)
         self._taken = {call.id for message in request.messages for call in message.calls}
-        self._events = ServerEvents()
+        self._events = server_events.ServerEvents()
         self._plain = bytearray()  # an answer in one piece of JSON, from a server that does not stream
         self._sample = b""
         self._text, self._thinking = CharacterStream(), CharacterStream()
@@ -187,7 +185,7 @@ class StreamedReply(ABC):
         self._sample = self._sample if len(self._sample) > 4000 else (self._sample + data).lstrip()
         if self._sample[:1] in (b"{", b"["):  # no line of an event stream begins so
             self._plain += data
-            if len(self._plain) > MAX_EVENT_BYTES:
+            if len(self._plain) > server_events.MAX_EVENT_BYTES:
                 raise self.failures.of_reply("the model server's answer is too long", again=False)
             return
         for event in self._events.feed(data):
@@ -261,33 +259,6 @@ class StreamedReply(ABC):
                     yield msgspec.structs.replace(part, model=self._model, id=self._id)
                 case _:
                     yield part
-
-
-class ServerEvents:
-    """Splits server-sent events out of bytes, cut anywhere; of an event only its data counts."""
-
-    def __init__(self) -> None:
-        self._line = bytearray()
-        self._data: list[bytearray] = []
-        self._after_cr = False
-
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        if self._after_cr and data.startswith(b"\n"):
-            data = data[1:]
-        self._after_cr = data.endswith(b"\r")
-        *ended, rest = _LINE_END.split(data)
-        for line in ended:
-            self._line += line
-            name, _, value = self._line.removeprefix(b"\xef\xbb\xbf").partition(b":")
-            if name == b"data":
-                self._data.append(value.removeprefix(b" "))
-            elif not self._line and self._data:
-                yield b"\n".join(self._data)
-                self._data.clear()
-            self._line.clear()
-        self._line += rest
-        if len(self._line) + sum(map(len, self._data)) > MAX_EVENT_BYTES:
-            raise ModelBadResponse("an event of the model server is too long", hint="check base_url and the server")
 
 
 class MessageCache(Generic[Made]):

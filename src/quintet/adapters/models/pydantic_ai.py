@@ -35,7 +35,7 @@ from quintet.adapters.models.errors import Failures
 from quintet.adapters.models.http_model import MOST_NAME
 from quintet.adapters.models.keys import Key
 from quintet.domain.base import errors
-from quintet.domain.models.known import facts_of
+from quintet.domain.models.model_facts import facts_of
 from quintet.domain.models.pictures import in_words
 from quintet.domain.settings.settings import ModelSettings
 from quintet.domain.turn import messages

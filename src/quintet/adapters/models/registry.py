@@ -18,7 +18,7 @@ from quintet.adapters.models.keys import Key
 from quintet.domain.base.errors import ModelError, SettingsError, ToolFailed
 from quintet.domain.base.redaction import Redactor
 from quintet.domain.base.retry import LONGEST_RETRY, model_wait
-from quintet.domain.models.known import resolved_model
+from quintet.domain.models.model_facts import resolved_model
 from quintet.domain.models.presets import direct_model
 from quintet.domain.ports.ports import Model, is_staged
 from quintet.domain.settings.settings import REPLAYED, ModelSettings, Settings

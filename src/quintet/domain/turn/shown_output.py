@@ -1,4 +1,4 @@
-"""The first and last lines of what a command printed: what is shown of it without being asked for."""
+"""How much of an output is shown: both its ends to a person who did not ask for it, and what a model gets at most."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from quintet.domain.turn.tool_spec import ShellSeen
 FIRST_LINES = 5
 LAST_LINES = 3  # of them: how a run of tests went is said at its end
 COMMAND = "bash"
+MOST_RESULT = 400_000  # characters that a model is told of one call, whatever its tool gives
 
 
 def exit_line(code: int) -> str:
@@ -31,3 +32,13 @@ def both_ends(lines: Sequence[str]) -> tuple[list[str], int, list[str]]:
         return list(lines), 0, []
     first = FIRST_LINES - LAST_LINES
     return list(lines[:first]), len(lines) - FIRST_LINES, list(lines[-LAST_LINES:])
+
+
+def bounded(content: str) -> str:
+    """The beginning and the end of a result that is longer than a model is told, with what was left out between."""
+    over = len(content) - MOST_RESULT
+    if over <= 0:
+        return content
+    half = MOST_RESULT // 2
+    note = f"… {over:,} characters left out: a result has at most {MOST_RESULT:,}; ask for less at a time …"
+    return f"{content[:half]}\n{note}\n{content[-half:]}"

@@ -161,19 +161,6 @@ class ToolResult(Struct, frozen=True):
     skill: SkillUse | None = None  # that the turn works by from here on
 
 
-MOST_RESULT = 400_000  # characters that a model is told of one call, whatever its tool gives
-
-
-def bounded(content: str) -> str:
-    """The beginning and the end of a result that is longer than a model is told, with what was left out between."""
-    over = len(content) - MOST_RESULT
-    if over <= 0:
-        return content
-    half = MOST_RESULT // 2
-    note = f"… {over:,} characters left out: a result has at most {MOST_RESULT:,}; ask for less at a time …"
-    return f"{content[:half]}\n{note}\n{content[-half:]}"
-
-
 class Consulted(Struct, frozen=True):
     """A model that a call asked."""
 

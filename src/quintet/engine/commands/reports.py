@@ -16,7 +16,7 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Recorded, TurnRated
 from quintet.domain.journal.session_summary import summarise
-from quintet.domain.models.known import is_free
+from quintet.domain.models.model_facts import is_free
 from quintet.engine.reports import accounts, activity_log
 from quintet.engine.reports.activity_log import LogLine
 from quintet.engine.reports.forensics import Examiner, allowance

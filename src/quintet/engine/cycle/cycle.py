@@ -45,7 +45,7 @@ from quintet.engine.cycle.plan import PlanStep
 from quintet.engine.cycle.verify import Verification, VerifyStep, task_verified
 from quintet.engine.session import dials
 from quintet.engine.session.questions import QuestionAbout
-from quintet.engine.turn.known import learn
+from quintet.engine.turn.recall import learn
 
 USER = "user"
 REF = "cycle"  # what a cycle's run says it works on

@@ -31,9 +31,10 @@ from quintet.domain.settings.settings import ToolSettings
 from quintet.domain.turn import stage_policy as policy
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.messages import ToolCall, ToolSchema
+from quintet.domain.turn.shown_output import bounded
 from quintet.domain.turn.stage_policy import CallContext, Menu, Stage, StagePlan
 from quintet.domain.turn.tool_menu import FINISH_STEP, REQUEST_TOOLS, MenuManager, Presentation, toolsets_of, with_own
-from quintet.domain.turn.tool_spec import CallReply, CallStatus, ToolResult, ToolSpec, Touch, bounded, with_criteria
+from quintet.domain.turn.tool_spec import CallReply, CallStatus, ToolResult, ToolSpec, Touch, with_criteria
 from quintet.engine.turn.near_files import near_files
 from quintet.engine.turn.paused_calls import PausedCalls
 

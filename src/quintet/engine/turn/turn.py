@@ -42,9 +42,9 @@ from quintet.engine.session.hooks import Hooks
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn.gatekeeper import Blocked
-from quintet.engine.turn.known import recall
 from quintet.engine.turn.model_request import Asker, error_info
 from quintet.engine.turn.prompts import NO_CALLS
+from quintet.engine.turn.recall import recall
 from quintet.engine.turn.reports import make_report, review
 from quintet.engine.turn.tool_calls import Calls, phase_moved
 

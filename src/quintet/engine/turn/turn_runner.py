@@ -31,8 +31,8 @@ from quintet.engine.session.core import Core
 from quintet.engine.session.journal import Journal
 from quintet.engine.session.questions import Questions
 from quintet.engine.turn.gatekeeper import Blocked
-from quintet.engine.turn.known import learn
 from quintet.engine.turn.model_request import error_info
+from quintet.engine.turn.recall import learn
 from quintet.engine.turn.time_limit import LimitReached, time_limit
 from quintet.engine.turn.turn import Turn
 

@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct
 
-from quintet.domain.models.known import facts_of
+from quintet.domain.models.model_facts import facts_of
 from quintet.domain.models.prices import cost_of
 from quintet.domain.permission.effects import Effect
 from quintet.domain.settings.settings import ModelSettings

@@ -41,7 +41,7 @@ from quintet.domain.base.errors import NotFound, QuintetError, UsageError
 from quintet.domain.dials.transitions import Scope
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal import protocol as p
-from quintet.domain.models.known import is_free
+from quintet.domain.models.model_facts import is_free
 from quintet.domain.ports.prompt import PromptSources
 from quintet.domain.ports.workers import WorkerState
 from quintet.domain.tasks.task import ID_FORM, Task, TaskMove

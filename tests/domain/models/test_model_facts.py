@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from quintet.domain.models.known import KNOWN, LOCAL, OWN, UNKNOWN, facts_of, is_local, resolved, unpriced
 from quintet.domain.models.known_models import ROWS
+from quintet.domain.models.model_facts import KNOWN, LOCAL, OWN, UNKNOWN, facts_of, is_local, resolved, unpriced
 from quintet.domain.models.prices import Prices, cost_of, prices_of
 from quintet.domain.settings.settings import ModelSettings, RoutingSettings, Settings
 from quintet.domain.turn.messages import Usage

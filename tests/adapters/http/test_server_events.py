@@ -2,8 +2,8 @@
 
 import pytest
 
-from quintet.adapters.models import http_model
-from quintet.adapters.models.http_model import ServerEvents
+from quintet.adapters.http import server_events
+from quintet.adapters.http.server_events import ServerEvents
 from quintet.domain.base.errors import ModelBadResponse
 
 
@@ -29,7 +29,7 @@ def test_server_events_for_every_cut_in_two(stream: bytes, expected: list[bytes]
 
 
 def test_an_event_without_end_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_model, "MAX_EVENT_BYTES", 1000)
+    monkeypatch.setattr(server_events, "MAX_EVENT_BYTES", 1000)
     for piece in (b"x" * 400, b"data: " + b"x" * 400 + b"\n"):
         events = ServerEvents()
         with pytest.raises(ModelBadResponse, match="too long"):
