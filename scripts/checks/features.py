@@ -1,7 +1,7 @@
 """Takes features out of a copy of the project, their folders and their lines in the registry, and looks whether all
 else still holds. One copy serves for all: what is compiled and checked of the core is so once.
 
-Usage: scripts/check features [--quick | --whole] [NAME…]; all of them if none is named.
+Usage: scripts/check features [--quick | --whole] [NAME…]; `all` is all at once, no name is each and then all at once.
 
 Each feature alone: that nothing outside its folder names its package, that the program starts, lists its tools,
 settings and findings and answers a prompt, the architecture test, the types, and those tests of the core that look at
@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[2]
 SHIPPED = re.compile(r"SHIPPED: tuple\[str, \.\.\.\] = \(\n(.*?)\)", re.S)
 CORE_TESTS = ("-m", "pytest", "-q", "-m", "not everything")
 REGISTRY = ("quintet.features", "tool_registry")
+AT_ONCE = "all"
 ARCHITECTURE = "tests/test_architecture.py"
 STARTS = (("--help",), ("tools", "list"), ("settings",), ("explain",), ("-p", "git status"))
 TESTS = ("tests/domain", "tests/adapters", "tests/tools", "tests/engine", "tests/cli")
@@ -43,12 +44,12 @@ def main(words: list[str]) -> int:
     registry = ROOT / "src/quintet/features/registry.py"
     listed = re.findall(r'"(\w+)"', (SHIPPED.search(registry.read_text()) or [""])[0])
     for name in named:
-        if name not in listed:
+        if name not in (*listed, AT_ONCE):
             print(f"{name}: no such feature; there are {', '.join(listed)}")
             return 2
     tests = "none" if "--quick" in words else "all" if "--whole" in words else "near"
-    runs = [((name,), tests) for name in named or listed]
-    if not named:
+    runs = [((name,), tests) for name in named or listed if name != AT_ONCE]
+    if not named or AT_ONCE in named:
         runs.append((tuple(listed), "architecture" if tests == "none" else "all"))
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="quintet-without-") as folder:
