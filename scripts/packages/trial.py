@@ -34,6 +34,7 @@ DOCUMENTED = (
 INSTALLERS_OWN = (
     *(f"{HOME}/.cache/pip", f"{HOME}/.cache/uv", f"{HOME}/.local/share/uv", f"{HOME}/.local/share/pipx"),
     *(f"{HOME}/.local/state/pipx", f"{HOME}/.cache/pipx", f"{HOME}/.local/pipx"),
+    f"{HOME}/.local/share/man",
     *("/var/lib/dpkg", "/var/log", "/var/cache", "/var/lib/apt", "/etc/ld.so.cache"),
 )
 WAYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # install, uninstall; as root after `#`
