@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import _ctypes  # `ctypes` and `signal` take milliseconds to load, as in sandbox_init.py
 import _signal  # type: ignore[import-not-found]
+import fcntl
 import os
 import select
 import stat
@@ -164,8 +165,6 @@ def _run(report: int, how: str, words: list[str]) -> None:
             if LINUX:
                 _checked(_c_ioctl(0, _Long(_TIOCSCTTY), 0))
             else:
-                import fcntl
-
                 fcntl.ioctl(0, _TIOCSCTTY_ELSEWHERE, 0)
         elif not LINUX:
             os.setpgid(0, 0)
