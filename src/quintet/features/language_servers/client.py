@@ -69,7 +69,7 @@ CAPABILITIES = {
     },
     "textDocument": {
         "synchronization": {},
-        "definition": {},
+        "definition": {"linkSupport": True},  # with it servers name the name itself, not its comment
         "references": {},
         "hover": {"contentFormat": ["plaintext", "markdown"]},
         "diagnostic": {},
