@@ -77,10 +77,15 @@ async def bounded_http(
     headers = {"user-agent": f"quintet/{__version__}", **server.headers, "accept-encoding": "identity"}
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=QUIET_SECONDS)
     if sse:
+        ours, limits = headers, timeout
 
-        def made(*, auth: httpx2.Auth | None = None, **theirs: object) -> httpx2.AsyncClient:
+        def made(
+            headers: dict[str, str] | None = None,
+            timeout: httpx2.Timeout | None = None,
+            auth: httpx2.Auth | None = None,
+        ) -> httpx2.AsyncClient:
             transport = _Bounded(httpx2.AsyncHTTPTransport(), gauge)
-            return httpx2.AsyncClient(headers=headers, timeout=timeout, auth=auth, transport=transport)
+            return httpx2.AsyncClient(headers=ours, timeout=limits, auth=auth, transport=transport)
 
         async with sse_client(server.url, auth=auth, httpx_client_factory=made) as streams:
             yield streams
