@@ -24,7 +24,7 @@ from quintet.features.web_ui.access import FORENSICS_POLICY
 from quintet.features.web_ui.diff import diff_table
 from quintet.features.web_ui.markdown import rendered
 from quintet.features.web_ui.server import MOST_STREAMS
-from tests.features.web_ui.serving import Web
+from tests.features.web_ui.serving import Web, serving
 from tests.surfaces.program import Program
 
 SECONDS = 60.0
@@ -440,6 +440,23 @@ def test_a_setting_is_shown_as_it_is_typed_and_one_for_the_terminal_with_the_way
     assert "/settings in a session" in page
     refused = web.post(f"{web.project}settings", key="routing.smart", value="x")
     assert "/settings in a session" in refused.json()["error"]
+
+
+def test_a_read_only_link_shows_nothing_that_can_hold_a_token_in_the_settings(quintet: Program) -> None:
+    address, argument = "http://127.0.0.1:9/v1?key=CANARY1", "--token=CANARY2"
+    quintet.settings(
+        f'[models.m]\nbase_url = "{address}"\nmodel = "x"\n[mcp.servers.s]\ncommand = "x"\nargs = ["{argument}"]\n'
+    )
+    with serving(quintet, "--viewer-token") as web:
+        for page, shown in (("settings", ("CANARY1", "CANARY2")), ("models", ("CANARY1",))):
+            for_owner, for_viewer = (web.get(web.project + page, token).text for token in (web.token, web.viewer_token))
+            assert all(one in for_owner for one in shown)
+            assert "CANARY" not in for_viewer and ("shown to the owner only" in for_viewer) == (page == "settings")
+
+
+def test_a_page_that_is_not_there_says_so(web: Web) -> None:
+    answer = web.get("/nowhere")
+    assert answer.status == 404 and "There is no such page." in answer.text
 
 
 def test_every_answer_has_the_headers_that_protect_a_page(web: Web) -> None:

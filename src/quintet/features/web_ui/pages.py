@@ -313,8 +313,12 @@ def cost_page(project: ListedProject, by: str, groups: Sequence[str], found: Cos
 
 
 def models_page(project: ListedProject, models: Sequence[ModelChoice], found: Sequence[str], role: VisitorRole) -> str:
+    def about(one: ModelChoice) -> str:
+        """With its address, which can hold a key, for the owner only."""
+        return one.about if role is VisitorRole.OWNER else one.about.partition("  ")[0]
+
     rows = "".join(
-        f"<tr><th scope=row>{e(one.name)}</th><td>{e(one.about)}</td><td>{e(', '.join(one.routed))}</td>"
+        f"<tr><th scope=row>{e(one.name)}</th><td>{e(about(one))}</td><td>{e(', '.join(one.routed))}</td>"
         f'<td class="r-warning">{e(one.problem)}</td></tr>'
         for one in models
     )
@@ -381,6 +385,8 @@ def _setting(row: SettingChoice, role: VisitorRole) -> str:
     if role is VisitorRole.VIEWER or not may_change(row.key):
         at = "" if may_change(row.key) else " <small>changed in your terminal only</small>"
         field = f"<code>{e(bare(row.value))}</code>{at}"
+        if role is VisitorRole.VIEWER and not may_change(row.key) and row.source != "default":
+            field = "<small>set; shown to the owner only</small>"  # an address or an argument can hold a token
     elif row.choices and not row.offered:
         now, known = bare(row.value), [bare(one) for one in row.choices]
         shown = known if now in known else [now, *known]

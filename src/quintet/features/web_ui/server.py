@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from hashlib import sha256
+from http import HTTPStatus
 from secrets import token_hex
 from urllib.parse import quote
 
@@ -545,7 +546,8 @@ def application(doors: Doors, here: Places, cookie: str) -> DoorKeeper:
 
 async def _http_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    return _problem(request, error.status_code, str(error.detail))
+    unknown = error.status_code == 404 and error.detail == HTTPStatus.NOT_FOUND.phrase  # no route has it
+    return _problem(request, error.status_code, "There is no such page." if unknown else str(error.detail))
 
 
 async def _own_problem(request: Request, error: Exception) -> Response:
