@@ -3,7 +3,7 @@
 python bench/dispatch.py [--tasks 20] [--folder DIR] [--json]. A server of its own on a Unix socket, one worker that
 waits; a task is added when it has nothing to do. Dispatch is from the commit of the task to its claim, the worktree and
 the session apart; claim to start is from there to the unit's first line in the journal, with both. A bare job is from
-the commit of its deferral to the first line of its function.
+the commit of its deferral to the first line of its function. Both in turns, with both workers waiting.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 from statistics import median, quantiles
@@ -34,15 +36,15 @@ from quintet.features.workers.worker import WorkerLoop, WorkerNews
 
 MOST_RATIO, MOST_START = 3.0, 1.0
 GIT = ("git", "-c", "user.name=Bench", "-c", "user.email=bench@example.org")
-SECONDS = 60.0
+SECONDS = 600.0
 
 
 async def _measure(folder: str, tasks: int) -> dict[str, Any]:
     with database_server(folder) as server:
         surround(folder, server.url("bench"))
         root = made_project(Path(folder, "project"))
-        bare = await _bare(server.url("bench"), tasks)
-        claimed, started = await _ours(root, server, tasks)
+        async with _bare(server.url("bench")) as bare_job:
+            bare, claimed, started = await _in_turns(root, server, tasks, bare_job)
         load = median(load_now() for _ in range(5))
     ratio = median(claimed) / median(bare)
     p95 = quantiles(started, n=20)[-1] if len(started) > 1 else started[0]
@@ -86,33 +88,39 @@ def load_now() -> float:
     return max(1.0, (time.perf_counter() - began) / 0.2)
 
 
-async def _bare(url: str, jobs: int) -> list[float]:
+@asynccontextmanager
+async def _bare(url: str) -> AsyncIterator[Callable[[], Awaitable[float]]]:
+    """Runs a bare job, and says how long it took until it was begun."""
     app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=url, min_size=1, max_size=2))
-    began, taken, ended = [0.0], list[float](), asyncio.Event()
+    begun: list[float] = []
+    ended = asyncio.Event()
 
     @app.task(name="bare")
     async def bare() -> None:
-        taken.append(time.perf_counter() - began[0])
+        begun.append(time.perf_counter())
         ended.set()
+
+    async def one() -> float:
+        ended.clear()
+        began = time.perf_counter()
+        await app.configure_task("bare", queue="bare").defer_async()
+        await ended.wait()
+        return begun[-1] - began
 
     async with app.open_async():
         serving = asyncio.create_task(
             app.run_worker_async(queues=["bare"], install_signal_handlers=False, delete_jobs="always")
         )
-        await asyncio.sleep(1.0)
-        for _ in range(jobs):
-            ended.clear()
-            began[0] = time.perf_counter()
-            await app.configure_task("bare", queue="bare").defer_async()
-            await ended.wait()
-            await asyncio.sleep(0.1)
+        yield one
         serving.cancel()
         await asyncio.gather(serving, return_exceptions=True)
-    return taken
 
 
-async def _ours(root: Path, server: Server, tasks: int) -> tuple[list[float], list[float]]:
-    """From a task's commit to its claim, and from its claim to the unit's first line, each in seconds."""
+async def _in_turns(
+    root: Path, server: Server, tasks: int, bare_job: Callable[[], Awaitable[float]]
+) -> tuple[list[float], list[float], list[float]]:
+    """A bare job, then a task, in seconds: the job, from the task's commit to its claim, and from there to the unit's
+    first line."""
     places = locate(str(root))
     shop = Shop(places, layers.load(places), "main")
     begun: dict[str, tuple[float, float]] = {}
@@ -129,10 +137,12 @@ async def _ours(root: Path, server: Server, tasks: int) -> tuple[list[float], li
     working = asyncio.create_task(loop.run())
     await asyncio.sleep(2.0)
     added: dict[str, float] = {}
+    bare: list[float] = []
     folder = TaskFolder(places.tasks_root, places.runs)
     for number in range(tasks):
         id = f"b{number:03}"
         text = made_text(id)
+        bare.append(await bare_job())
         idle.clear()
         step = folder.stage(f"{id}.md", write_page(text))
         step.commit()
@@ -152,6 +162,7 @@ async def _ours(root: Path, server: Server, tasks: int) -> tuple[list[float], li
         if phase == CyclePhase.EXECUTING
     }
     return (
+        bare,
         [begun[id][0] - added[id] for id in added],
         [first[id] - begun[id][1] for id in added if id in first],
     )

@@ -293,6 +293,39 @@ def test_a_worktree_that_is_deleted_under_a_worker_is_made_again(repo: Path) -> 
     assert left(repo) == []
 
 
+FULL = """
+mount -t tmpfs -o size=8m tmpfs "$XDG_STATE_HOME"
+$Q tasks add ../t1.md ../t2.md
+$Q parallel 1 --permission-profile normal; echo "ended $?"
+rm "$XDG_STATE_HOME/ballast"
+$Q parallel 1 --permission-profile normal; echo "ended $?"
+$Q tasks list
+"""
+
+
+@pytest.mark.system("unshare")
+def test_a_disk_that_fills_up_under_a_worker_is_said_and_the_task_is_done_when_there_is_room(quintet: Program) -> None:
+    root = quintet.root
+    marker = root.parent / "once"
+    fill = f"mkdir {marker} && cat /dev/zero > {os.environ['XDG_STATE_HOME']}/ballast"
+    hook(root, "pre_tool_use", f"""case "$all" in *'"Write"'*) {fill} ;; esac 2>/dev/null""")
+    with Path(os.environ["XDG_CONFIG_HOME"], "quintet", "settings.toml").open("a") as settings:
+        settings.write("[doctor]\nfree_bytes = 0\n")
+    for name, text in (writes("t1", "one.txt"), writes("t2", "two.txt")):
+        (root.parent / name).write_text(text)
+    rights = "" if os.geteuid() == 0 else "--user --map-root-user"
+    (root.parent / "full.sh").write_text(FULL)
+    done = quintet.shell(f"export Q; unshare {rights} --mount --propagation private sh ../full.sh")
+    if "mount:" in done.err:
+        pytest.skip(f"no mounts here: {done.err.splitlines()[0]}")
+    assert marker.exists() and "Traceback" not in done.err, done
+    first, second = (int(line.split()[1]) for line in done.out.splitlines() if line.startswith("ended "))
+    assert first in (1, 3) and ("is full" in done.err or "No space left" in done.err), done
+    assert second == 0, done
+    assert sorted(git(root, "log", "--format=%s", "-2").splitlines()) == ["Task t1", "Task t2"]
+    assert git(root, "status", "--short") == ""
+
+
 # When the worker is killed: what it is about to do then, or has just done, and how often before.
 MOMENTS = {
     "unit": ("post_tool_use", "*'\"Write\"'*", 1),

@@ -27,9 +27,12 @@ def version_of(link: ServerLink) -> int:
     return int(_value(link, "version"))
 
 
-def checked(link: ServerLink) -> ServerLink:
-    """The same, if its schema is the one that this program knows; else an error that says what to do."""
-    version, known = version_of(link), len(migrations())
+def checked(link: ServerLink, *, again: bool = False) -> ServerLink:
+    """The same, if its schema is the one that this program knows; else an error that says what to do.
+
+    `again`: it was there before, so its version alone is asked.
+    """
+    version, known = int(_value(link, "version")) if again else version_of(link), len(migrations())
     if version > known:
         raise newer(link, version)
     if not version:

@@ -61,7 +61,7 @@ class PostgresStore(GroupedWrites):
 
     def outdated(self) -> str:
         try:
-            checked(self._read.connection)
+            checked(self._read.connection, again=True)
         except (StoreNewer, StoreOlder) as error:
             return f"{error.message}. {error.hint}"
         return ""

@@ -70,12 +70,13 @@ class Shop:
         if not self.trees.commit_of(f"refs/heads/{self.target}"):
             raise UsageError(f"there is no branch {self.target} with a commit; workers need one to start from")
 
-    def branches(self) -> dict[str, TaskBranch]:
+    def branches(self, rows: dict[str, TaskBranch] | None = None) -> dict[str, TaskBranch]:
         """Where the work of tasks lies, as far as it is this project's here: no row leads to another folder or branch.
 
         A base that is no commit's name counts as none.
         """
-        return {id: self._own(row) for id, row in self.workers.branches().items() if ID_FORM.fullmatch(id)}
+        rows = self.workers.branches() if rows is None else rows
+        return {id: self._own(row) for id, row in rows.items() if ID_FORM.fullmatch(id)}
 
     def _own(self, row: TaskBranch) -> TaskBranch:
         return structs.replace(
@@ -86,12 +87,12 @@ class Shop:
             pushed=" ".join(one for one in row.pushed.split() if COMMIT.fullmatch(one)),
         )
 
-    def elsewhere(self) -> dict[str, TaskBranch]:
+    def elsewhere(self, rows: dict[str, TaskBranch] | None = None) -> dict[str, TaskBranch]:
         """The tasks whose work lies in another clone, or is meant for another branch than this worker's."""
         here = os.uname().nodename
         return {
             id: row
-            for id, row in self.workers.branches().items()
+            for id, row in (self.workers.branches() if rows is None else rows).items()
             if row.base
             and (
                 (row.machine or here, row.worktree) != (here, self.places.worktree(id).root)

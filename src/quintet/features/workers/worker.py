@@ -180,7 +180,8 @@ class WorkerLoop:
             self._doing = None
 
     def _takes_no_more(self) -> str:
-        return self._shop.store.outdated() or spent_budget(self._budgets())
+        limited = self._shop.settings.max_cost_run or self._shop.settings.max_cost_day
+        return self._shop.store.outdated() or (spent_budget(self._budgets()) if limited else "")
 
     # ── where it stands
 
@@ -247,11 +248,12 @@ class WorkerLoop:
         shop, keeper = self._shop, self._shop.keeper
         tasks = {task.id: task for task in keeper.look().tasks if ID_FORM.fullmatch(task.id)}
         busy = [claim.task for claim in keeper.store.claims().values()]
-        branches = shop.branches()
+        rows = shop.workers.branches()
+        branches = shop.branches(rows)
         held_back = [task for task, times in self._put_back.items() if times >= MOST_PUT_BACK]
         later = [one for one in branches.values() if one.state is BranchState.LATER and one.task not in busy]
         held_back += [one.task for one in later if await self._still_later(one)]
-        held_back += self._left_to_others(tasks)
+        held_back += self._left_to_others(tasks, rows)
         dispatch = Dispatch(PathClaims(shop.workers.path_claims()))
         for task in can_begin(list(tasks.values()), busy, held_back):
             begun = task.id in branches and branches[task.id].base
@@ -259,15 +261,22 @@ class WorkerLoop:
                 dispatch.ready(task.id, place_of(task), task.text.intent)
         return dispatch, tasks
 
-    def _left_to_others(self, tasks: dict[str, Task]) -> list[str]:
+    def _left_to_others(self, tasks: dict[str, Task], rows: dict[str, TaskBranch]) -> list[str]:
         """What is done and lies in another clone: it is verified there, as long as somebody works on that machine."""
-        shop, found = self._shop, []
+        shop = self._shop
+        there = {
+            id: row
+            for id, row in shop.elsewhere(rows).items()
+            if id in tasks and tasks[id].status is TaskStatus.VERIFYING
+        }
+        if not there:
+            return []
         known = [one.machine for one in shop.workers.workers() if one.id != self._row.id and shop.live(one)]
-        for id, row in shop.elsewhere().items():
-            if id in tasks and tasks[id].status is TaskStatus.VERIFYING:
-                other = row.state is BranchState.LATER or row.target != shop.target or row.machine in known
-                found += [id] if other else []
-        return found
+        return [
+            id
+            for id, row in there.items()
+            if row.state is BranchState.LATER or row.target != shop.target or row.machine in known
+        ]
 
     async def _still_later(self, branch: TaskBranch) -> bool:
         shop = self._shop
@@ -320,10 +329,9 @@ class WorkerLoop:
 
     async def _attempt(self, taken: TakenTask) -> None:
         shop, id = self._shop, taken.task.id
-        before = shop.keeper.find(id)
         self.tried.add(id)
-        await self._state(WorkerState.WORKING, task=id)
         self._say(id, f"begins{_waited(taken)}")
+        await self._state(WorkerState.WORKING, task=id)
         why = ""
         former = shop.branches().get(id)
         try:
@@ -347,7 +355,7 @@ class WorkerLoop:
                 await _back_to_todo(shop, taken.claim, first_line(why) or "interrupted", self._say)
             await shop.keeper.let_go(id, taken.claim.owner)
             after = shop.keeper.find(id)
-            spent = self._row.cost + max(0.0, after.cost_spent - before.cost_spent)
+            spent = self._row.cost + max(0.0, after.cost_spent - taken.task.cost_spent)
             done = self._row.done + (after.status is TaskStatus.DONE)
             await self._state(WorkerState.IDLE, task="", cost=spent, done=done)
         await self._afterwards(after, why, former.said if former else "")
