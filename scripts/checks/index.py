@@ -49,6 +49,7 @@ COMPARED = ("flask", "httpx", "rich")  # with the language server
 REFERENCES = 40  # symbols of each package
 SYMBOL_KINDS = {5, 6, 9, 10, 11, 12, 13, 14, 23}  # class, method, constructor, enum, interface … constant, struct
 CONTAINERS = (5, 10, 11, 23)
+PIECE = "_inc.h"  # of brotli: it stands in the middle of another file, and alone no compiler can read it
 PARTS = ("right", "useful", "killed")
 KILLS = 50
 FRESH = 5  # of them while all is new
@@ -166,7 +167,7 @@ def _installed(folder: Path) -> Path:
                 opened.extractall(folder / "source", filter="data")
     if not (folder / "npm").exists():
         npm = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", str(folder / "npm")]
-        subprocess.run([*npm, "typescript", "typescript-language-server", "rxjs"], check=True)
+        subprocess.run([*npm, "typescript@5", "typescript-language-server", "rxjs"], check=True)
     return packages
 
 
@@ -275,7 +276,8 @@ def _right(packages: Path, folder: Path, temporary: Path) -> list[str]:
 def _compared(server: LanguageServer, store: IndexStore, tree: Tree) -> tuple[int, float, float]:
     there = have = 0
     candidates: list[tuple[Path, str, dict[str, Any]]] = []
-    files = sorted(one for one in tree.root.rglob("*") if one.suffix in tree.endings)
+    whole = (one for one in tree.root.rglob("*") if not one.name.endswith(PIECE))
+    files = sorted(one for one in whole if one.suffix in tree.endings)
     for path in files:
         server.open(path, tree.language)
         place = str(path.relative_to(tree.root))

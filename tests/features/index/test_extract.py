@@ -53,6 +53,32 @@ def test_a_header_is_c_or_cpp_by_what_is_in_it() -> None:
     assert extract("a.h", "namespace shop {\nint add(int x);\n}").language == "cpp"
 
 
+def test_c_has_its_variables_and_functions_behind_macros_and_in_what_may_be_left_out() -> None:
+    text = """\
+#if defined(__cplusplus)
+extern "C" {
+#endif
+static const float kEdge = 1.5f;
+LIB_INTERNAL const uint32_t kMask[33] = { 1 };
+LIB_API const Dictionary* LibDictionary(void);
+static LIB_NOINLINE LIB_BOOL Warm(Reader* r) { int local = 1; return local; }
+LIB_BOOL plain(void);
+#if X
+int first, second = 2;
+#else
+int *third;
+#endif
+#if defined(__cplusplus)
+}
+#endif
+"""
+    assert [f"{one.kind} {one.name} {one.line}" for one in extract("a.c", text).symbols] == [
+        *("variable kEdge 4", "variable kMask 5", "function LibDictionary 6", "function Warm 7", "function plain 8"),
+        *("variable first 10", "variable second 10", "variable third 12"),
+    ]
+    assert extract("a.c", text).symbols[2].text == "LIB_API const Dictionary* LibDictionary(void);"
+
+
 @pytest.mark.parametrize(
     ("content", "extent", "names"),
     [

@@ -7,6 +7,7 @@ Belongs to a process of its own: a grammar may crash, or take too long.
 from __future__ import annotations
 
 import os
+import re
 import stat
 import time
 from array import array
@@ -28,6 +29,11 @@ MOST_SYMBOLS = 50_000  # of one file
 SETTLED = 2_000_000_000  # nanoseconds after which the same time and size mean the same content
 TEXT = 160  # characters of a symbol's line
 _IN_CLASS = frozenset({"class", "interface", "struct", "enum", "scope"})
+_QUALIFIER = re.compile(  # before at least a type and a name
+    rb"^((?:(?:static|extern|inline)[ \t]+)*)([A-Z][A-Z0-9_]{2,}(?:\([^()\n]*\))?)"
+    rb"(?=(?:[ \t]+[A-Za-z_]\w*){1,4}[ \t*]+[A-Za-z_]\w*)",
+    re.MULTILINE,
+)
 _WIDE = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _known: dict[bytes, str] = {}
 _KNOWN = 300_000  # identifiers whose words are remembered
@@ -76,7 +82,7 @@ def taken_out(path: str, content: bytes, stamp: tuple[int, int], digest: bytes) 
     symbols: list[Declared] = []
     known, broken = reader(grammar) if grammar else None, False
     if known and len(content) <= MOST_PARSED and not _generated(content, lines):
-        symbols, broken = declared(known, content)
+        symbols, broken = declared(known, content, _parsed_as(content, grammar))
     if len(_known) > _KNOWN:
         _known.clear()
     counts = Counter(IDENTIFIER.findall(content))
@@ -105,9 +111,17 @@ def _generated(content: bytes, lines: int) -> bool:
     return len(content) / max(lines, 1) > 1000 or max(map(len, content.split(b"\n"))) > LONGEST_LINE
 
 
-def declared(reader: LoadedGrammar, content: bytes) -> tuple[list[Declared], bool]:
-    """What a file declares, in its order, and whether it has syntax errors."""
-    root = reader.parser.parse(content).root_node
+def _parsed_as(content: bytes, grammar: str) -> bytes:
+    """C without the macros that stand before a type, as in `LIB_API const char *name(void)`: a grammar that does not
+    know them takes them for the type. Spaces take their place, so that everything stays where it is."""
+    if grammar not in ("c", "cpp"):
+        return content
+    return _QUALIFIER.sub(lambda found: found[1] + b" " * len(found[2]), content)
+
+
+def declared(reader: LoadedGrammar, content: bytes, parsed: bytes) -> tuple[list[Declared], bool]:
+    """What a file declares, in its order, and whether it has syntax errors. `parsed` is what the grammar is given."""
+    root = reader.parser.parse(parsed).root_node
     matches = QueryCursor(reader.query).matches(root)
     found: dict[int, tuple[int, str, Node, Node, Node | None]] = {}  # by where the name begins
     for pattern, captured in matches:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from quintet.adapters.files.paths import Places
     from quintet.adapters.settings.checkup import Checkup
 
-VERSION = 1  # one of another version is made anew
+VERSION = 2  # one of another version is made anew
 SQL = os.path.join(os.path.dirname(__file__), "index.sql")
 MOST_ROWS = 2000  # of symbols that are ranked
 CACHE_KB = 64_000

@@ -17,11 +17,64 @@
 (field_declaration declarator: (function_declarator declarator: (parenthesized_declarator (pointer_declarator (field_identifier) @name)))) @field
 (preproc_def name: (identifier) @name) @macro
 (preproc_function_def name: (identifier) @name) @macro
-(translation_unit (declaration declarator: (identifier) @name) @variable)
-(translation_unit (declaration declarator: (init_declarator declarator: (identifier) @name)) @variable)
-(translation_unit (declaration declarator: (pointer_declarator (identifier) @name)) @variable)
-(translation_unit (declaration declarator: (init_declarator declarator: (pointer_declarator (identifier) @name))) @variable)
-(translation_unit (declaration declarator: (array_declarator (identifier) @name)) @variable)
-(translation_unit (declaration declarator: (init_declarator declarator: (array_declarator (identifier) @name))) @variable)
-(preproc_if (declaration declarator: (init_declarator declarator: (identifier) @name)) @variable)
-(preproc_ifdef (declaration declarator: [(identifier) @name (init_declarator declarator: (identifier) @name)]) @variable)
+; Outside of functions: also in what is compiled only where something is defined, and in extern "C".
+(translation_unit (declaration declarator: [
+  (identifier) @name
+  (pointer_declarator (identifier) @name)
+  (array_declarator (identifier) @name)
+  (array_declarator (array_declarator (identifier) @name))
+  (init_declarator declarator: (identifier) @name)
+  (init_declarator declarator: (pointer_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (array_declarator (identifier) @name)))
+]) @variable)
+(declaration_list (declaration declarator: [
+  (identifier) @name
+  (pointer_declarator (identifier) @name)
+  (array_declarator (identifier) @name)
+  (array_declarator (array_declarator (identifier) @name))
+  (init_declarator declarator: (identifier) @name)
+  (init_declarator declarator: (pointer_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (array_declarator (identifier) @name)))
+]) @variable)
+(preproc_if (declaration declarator: [
+  (identifier) @name
+  (pointer_declarator (identifier) @name)
+  (array_declarator (identifier) @name)
+  (array_declarator (array_declarator (identifier) @name))
+  (init_declarator declarator: (identifier) @name)
+  (init_declarator declarator: (pointer_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (array_declarator (identifier) @name)))
+]) @variable)
+(preproc_ifdef (declaration declarator: [
+  (identifier) @name
+  (pointer_declarator (identifier) @name)
+  (array_declarator (identifier) @name)
+  (array_declarator (array_declarator (identifier) @name))
+  (init_declarator declarator: (identifier) @name)
+  (init_declarator declarator: (pointer_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (array_declarator (identifier) @name)))
+]) @variable)
+(preproc_else (declaration declarator: [
+  (identifier) @name
+  (pointer_declarator (identifier) @name)
+  (array_declarator (identifier) @name)
+  (array_declarator (array_declarator (identifier) @name))
+  (init_declarator declarator: (identifier) @name)
+  (init_declarator declarator: (pointer_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (array_declarator (identifier) @name)))
+]) @variable)
+(preproc_elif (declaration declarator: [
+  (identifier) @name
+  (pointer_declarator (identifier) @name)
+  (array_declarator (identifier) @name)
+  (array_declarator (array_declarator (identifier) @name))
+  (init_declarator declarator: (identifier) @name)
+  (init_declarator declarator: (pointer_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (identifier) @name))
+  (init_declarator declarator: (array_declarator (array_declarator (identifier) @name)))
+]) @variable)
