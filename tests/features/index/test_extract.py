@@ -53,6 +53,25 @@ def test_a_header_is_c_or_cpp_by_what_is_in_it() -> None:
     assert extract("a.h", "namespace shop {\nint add(int x);\n}").language == "cpp"
 
 
+def test_python_has_what_slots_name_and_what_is_set_in_branches_and_at_once() -> None:
+    text = """\
+class Cart:
+    __slots__ = ["size", "items"]
+    def pack(self):
+        (self.left, self.right) = (1, 2)
+if __name__ == "__main__":
+    for one in range(3):
+        total = one
+    with open("x") as file:
+        text = file.read()
+"""
+    assert [f"{one.kind} {one.name} {one.line}" for one in extract("a.py", text).symbols] == [
+        *("class Cart 1", "field __slots__ 2", "field size 2", "field items 2", "method pack 3"),
+        *("field left 4", "field right 4"),
+        *("variable one 6", "variable total 7", "variable file 8", "variable text 9"),
+    ]
+
+
 def test_c_has_its_variables_and_functions_behind_macros_and_in_what_may_be_left_out() -> None:
     text = """\
 #if defined(__cplusplus)

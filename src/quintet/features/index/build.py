@@ -181,8 +181,9 @@ class Builder:
                 self._store.put(waiting, known)
                 waiting, since = [], time.monotonic()
                 progress(done, len(files))
-        self._store.put(waiting, known)
-        progress(done, len(files))
+        if waiting or not done:
+            self._store.put(waiting, known)
+            progress(done, len(files))
 
     def _extracts(self, files: list[tuple[str, bytes, int]]) -> Iterator[list[Extract]]:
         if len(files) <= FEW:

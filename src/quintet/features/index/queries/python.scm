@@ -21,3 +21,17 @@
 (module (if_statement (_ (block (expression_statement (assignment left: (identifier) @name) @variable)))))
 (module (try_statement (block (expression_statement (assignment left: (identifier) @name) @variable))))
 (module (try_statement (_ (block (expression_statement (assignment left: (identifier) @name) @variable)))))
+(module (if_statement (block (_ (block (expression_statement (assignment left: (identifier) @name) @variable))))))
+(module (if_statement (block (for_statement left: (identifier) @name) @variable)))
+(module (if_statement (block (with_statement (with_clause (with_item value: (as_pattern alias: (as_pattern_target (identifier) @name))))) @variable)))
+
+; What instances have, where the class says so or several are set at once.
+(assignment
+  left: (tuple_pattern (attribute object: (identifier) @_made attribute: (identifier) @name))
+  (#any-of? @_made "self" "cls")) @attribute
+(class_definition body: (block (expression_statement (assignment
+  left: (identifier) @_made right: [
+    (list (string (string_content) @name))
+    (tuple (string (string_content) @name))
+    (set (string (string_content) @name))])
+  (#eq? @_made "__slots__")) @field))
