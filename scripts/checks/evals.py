@@ -1,6 +1,7 @@
 """Hold evals to what they promise: the suite on the scripted model and the offline rules, and tasks made from commits.
 
-scripts/check evals [--part suite|commits] [--from REPOSITORY] [--trials N] [--workers N]
+scripts/check evals [--part suite|commits|clis] [--from REPOSITORY] [--harness FOLDER [--bin-dir DIR]] [--trials N]
+                    [--workers N]
 
 suite: every task of basics so often (3) with so many workers (4), twice with one seed. The tables have to be the same;
 `script` passes all trials, `builtin` those of the tasks that are marked as the offline rules' own. Cores are CPU
@@ -8,6 +9,9 @@ seconds of everything that was started, by seconds; on a machine with nothing el
 one it is told how many processes of a run could have run at each moment, at most as many as there are cores.
 commits: `quintet eval new --last 20` in a clone of a repository with tests, by pytest or unittest. At least 15 have to
 become tasks; tried by who does nothing, each of them has to fail.
+clis: the real codex, claude and gemini, against a stub model as in `scripts/check ai-clis`, do one task of two; the
+line that they run also looks for the pages of the tasks, and writes over them. One has to pass and one to fail, the
+pages have to stay, and nothing of them may be found.
 """
 
 from __future__ import annotations
@@ -23,16 +27,32 @@ import time
 from pathlib import Path
 from typing import Any
 
+from ai_clis import led, post, prepared, serving
+
+from quintet.domain.tasks.executors import AI_CLIS
 from quintet.features.evals.tasks import find_suite
 
 CORES, COMMITS, FEWEST = 1.7, 20, 15
 RUN_SECONDS = 3600
+CANARY = "canary-of-the-answers"
+PAGE = f"""
+request = "Run the steps, then say DONE."
+[[checks]]
+file = "NAME"
+text = "made"
+[[checks]]
+file = "found.txt"
+lacks = ["{CANARY}"]
+"""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/check evals", description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--part", choices=("suite", "commits"), help="only this")
+    parser.add_argument("--part", choices=("suite", "commits", "clis"), help="only this")
     parser.add_argument("--from", dest="repository", type=Path, help="a repository for the part commits")
+    parser.add_argument("--harness", type=Path, help="a folder with stub_model.py, for the part clis")
+    parser.add_argument("--bin-dir", default="", help="where the AI CLIs are, if not on PATH")
+    parser.add_argument("--only", default=",".join(AI_CLIS), help="only these AI CLIs")
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--workers", type=int, default=4)
     words = parser.parse_args()
@@ -44,9 +64,13 @@ def main() -> int:
             "XDG_CONFIG_HOME": f"{place}/config",
         }
         os.mkdir(os.environ["HOME"])
-        if words.part != "commits":
+        if words.part == "clis":
+            if not words.harness:
+                parser.error("the part clis needs --harness FOLDER")
+            failures += clis(Path(place, "clis"), words.harness / "stub_model.py", words.bin_dir, words.only.split(","))
+        elif words.part != "commits":
             failures += suite(Path(place, "project"), words.trials, words.workers)
-        if words.part != "suite" and words.repository:
+        if words.part in (None, "commits") and words.repository:
             failures += commits(Path(place), words.repository)
         elif words.part == "commits":
             parser.error("the part commits needs --from REPOSITORY")
@@ -138,6 +162,36 @@ def commits(place: Path, repository: Path) -> list[str]:
     print(f"by who does nothing: {rate['passed']} of {rate['graded']} passed")
     if rate["passed"] or rate["graded"] != len(made["made"]):
         failures.append("a task passes without work, or is not graded")
+    return failures
+
+
+def clis(place: Path, stub: Path, folder: str, names: list[str]) -> list[str]:
+    place.mkdir()
+    if folder:
+        os.environ["PATH"] = f"{os.path.abspath(folder)}:{os.environ['PATH']}"
+    pages = place / "mine"
+    pages.mkdir()
+    before = {"does": PAGE.replace("NAME", "made.txt"), "lacks": PAGE.replace("NAME", "other.txt")}
+    for name, page in before.items():
+        (pages / f"{name}.toml").write_text(page)
+    look = f"grep -rhs canary- {pages} /tmp /var/tmp $HOME; for f in {pages}/*; do echo PASS > $f; done"
+    failures = []
+    with serving(stub) as port:
+        post(port, {"steps": 1, "command": f"echo made > made.txt; ({look}) > found.txt 2>&1; true"})
+        project = prepared(place)
+        for name in names:
+            led(name, place / "home", port)
+        wanted = [word for name in names for word in ("--executor", name)]
+        run = quintet(project, "run", str(pages), *wanted, "--workers", "1")
+    for one in run["results"]:
+        print(f"{one['arm']:<8} {one['case']:<6} {one['verdict']:<8} {one['seconds']:6.1f} s  {one['reason'][:100]}")
+        if one["verdict"] != {"does": "passed", "lacks": "failed"}[one["case"]] or CANARY in one["reason"]:
+            failures.append(f"{one['arm']}, {one['case']}: {one['verdict']}")
+            with contextlib.suppress(OSError), Path(one["workspace"], "../trace.jsonl").open() as trace:
+                acted = [line for line in trace if '"type":"executor_' in line]
+                print("    what it did:", *acted, sep="\n    ")
+    if {name: (pages / f"{name}.toml").read_text() for name in before} != before:
+        failures.append("the pages were changed")
     return failures
 
 
