@@ -17,6 +17,7 @@ from quintet.adapters.processes.system import process_identity
 from quintet.package import FOLDER
 from tests.app.health.sicknesses import sql
 from tests.engine.driving import Driver, drive
+from tests.engine.task_places import added, page
 from tests.surfaces.program import env
 
 LIMIT = 120.0
@@ -72,6 +73,23 @@ def test_s3_3_5_a_broken_installed_copy_and_an_outdated_owner_are_found(copy: Pa
     finally:
         owner.kill()
         owner.wait(LIMIT)
+
+
+@pytest.mark.parametrize("policy", ["auto", "ask", "log-only"])
+def test_s3_3_5_no_unit_is_dispatched_by_a_quintet_whose_files_changed(copy: Path, repo: Path, policy: str) -> None:
+    """As an upgrade does it while a session runs: what is imported later would be of another version."""
+    added(repo, page("safe", body='create the file safe.txt with "x"\n'))
+    (copy / "quintet/testing.py").touch()
+    os.utime(copy / "quintet/testing.py", (2**32, 2**32))
+    argv = (sys.executable, "-m", "quintet", "-p", "/implement", "--autonomous", "--permission-profile", "trusted")
+    around = env({"PYTHONPATH": str(copy), "QUINTET_REPAIR_AUTO_TRANSITION": policy})
+    quiet = subprocess.DEVNULL
+    try:
+        done = subprocess.run(argv, cwd=repo, stdin=quiet, capture_output=True, text=True, timeout=LIMIT, env=around)
+    finally:
+        os.utime(copy / "quintet/testing.py")
+    assert "no task starts: RUNTIME_DRIFT: " in done.stdout + done.stderr, done
+    assert done.returncode != 0 and not (repo / "safe.txt").exists()
 
 
 def test_s3_3_5_a_checkout_that_differs_from_the_copy_is_found(copy: Path, repo: Path) -> None:

@@ -24,7 +24,7 @@ CHECKPOINTS_DAMAGED = FindingKind(
     Severity.WARNING,
     HealthScope.STATE,
     "Contents that checkpoints kept are damaged or were deleted, so /undo and /rewind cannot bring them back.",
-    "forget these checkpoints, and save all files anew before the next change",
+    "forget these checkpoints, and save all files again before the next change",
     fixable=True,
 )
 KINDS = (CHECKPOINTS_DAMAGED,)
@@ -52,7 +52,7 @@ def forget_lost(checkup: Checkup) -> list[str]:
                     os.unlink(os.path.join(shadow.folder, name))
     except BlockingIOError:  # a session saves files right now
         return []
-    return [f"forgot {counted(len(lost), 'checkpoint')} whose contents are gone"]
+    return [f"forgot {counted(len(lost), 'checkpoint')} without their contents"]
 
 
 def _lost(checkup: Checkup) -> list[str]:
