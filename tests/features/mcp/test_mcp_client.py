@@ -143,17 +143,17 @@ def test_a_real_server_over_streamable_http_gives_every_kind_of_answer(project: 
     project.use(McpServer("good", "your settings", url=f"http://127.0.0.1:{port}/mcp"), every_kind_of_answer)
 
 
-@pytest.mark.parametrize("said", [True, False])
-def test_a_real_server_of_the_older_transport_gives_every_kind_of_answer(project: Project, said: bool) -> None:
+@pytest.mark.parametrize("said", ["sse", ""])
+def test_a_real_server_of_the_older_transport_gives_every_kind_of_answer(project: Project, said: Any) -> None:
     with listening("sse") as port:
-        project.use(McpServer("good", "x", url=f"http://127.0.0.1:{port}/sse", sse=said), every_kind_of_answer)
+        project.use(McpServer("good", "x", url=f"http://127.0.0.1:{port}/sse", older=said), every_kind_of_answer)
 
 
 def test_the_older_protocol_is_spoken_where_the_settings_say_so(project: Project) -> None:
     async def use(pool: McpPool) -> None:
         assert (await pool.offer("good")).about == "good 1.2 · MCP 2025-11-25"
 
-    project.use(project.good(older=True), use)
+    project.use(project.good(older="protocol"), use)
 
 
 async def a_list_that_changes(pool: McpPool) -> None:

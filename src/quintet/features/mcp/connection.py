@@ -216,14 +216,14 @@ async def connect(
 ) -> Connected:
     """A server, ready to be asked. Raises Lost or Refused."""
     made: Connected | None = None
-    for handshake in HANDSHAKES[server.older :]:
-        made = Connected(server, root, None if server.url else await start(), auth, sse=server.sse)
+    for handshake in HANDSHAKES[bool(server.older) :]:
+        made = Connected(server, root, None if server.url else await start(), auth, sse=server.older == "sse")
         try:
             await made.open(handshake)
             return made
         except (Lost, ServerRefused) as error:
             if made.child is None:
-                if not server.sse and made.gauge.refusal.startswith(NO_POSTS):
+                if server.older != "sse" and made.gauge.refusal.startswith(NO_POSTS):
                     older = Connected(server, root, None, auth, sse=True)
                     with contextlib.suppress(Lost, ServerRefused):  # then the first error says more
                         await older.open(HANDSHAKES[-1])

@@ -58,7 +58,7 @@ def servers(
             client_secret=secret,
             scope=given.scope,
             sampling=given.sampling,
-            older=given.protocol != "newest",
+            older=made.older or ("" if given.protocol == "newest" else "protocol"),
             problem=problem,
         )
     brought, notes = _of_project(root, trust)
@@ -158,7 +158,7 @@ def _made(
     if refused:  # nothing of it is made up
         command, env, url, headers = (), {}, "", {}
     made = McpServer(name, origin, command, env, url, headers, entry.network, max(entry.timeout, 1.0), problem)
-    return msgspec.structs.replace(made, sse=entry.type == "sse")
+    return msgspec.structs.replace(made, older="sse" if entry.type == "sse" else "")
 
 
 def _problem(name: str, entry: McpEntry, url: str, missing: Iterable[str]) -> str:

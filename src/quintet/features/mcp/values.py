@@ -30,12 +30,11 @@ class McpServer(Struct, frozen=True):
     client_secret: str = ""
     scope: str = ""
     sampling: Literal["ask", "allow", "deny"] = "ask"  # whether it may have the user's model answer something
-    sse: bool = False  # whether the address speaks the transport of before streamable HTTP
-    older: bool = False  # whether the handshake of before 2026-07-28 is used at once
+    older: Literal["", "protocol", "sse"] = ""  # that of before 2026-07-28 at once, or also the transport of then
 
     @property
     def transport(self) -> Literal["stdio", "http", "sse"]:
-        return ("sse" if self.sse else "http") if self.url else "stdio"
+        return ("sse" if self.older == "sse" else "http") if self.url else "stdio"
 
     @property
     def target(self) -> str:
