@@ -58,7 +58,7 @@ def servers(
             client_secret=secret,
             scope=given.scope,
             sampling=given.sampling,
-            older=made.older or ("" if given.protocol == "newest" else "protocol"),
+            older=made.older or ("protocol" if given.protocol == "2025-11-25" else ""),
             problem=problem,
         )
     brought, notes = _of_project(root, trust)
@@ -79,7 +79,7 @@ def _entry(given: McpServerSettings) -> McpEntry:
         given.env,
         given.url,
         given.headers,
-        type="sse" if given.transport == "sse" and given.url else "",
+        type="sse" if given.protocol == "sse" and given.url else "",
         network=given.network,
         timeout=given.timeout,
         disabled=not given.enabled,

@@ -22,12 +22,9 @@ class McpServerSettings(Struct, frozen=True, forbid_unknown_fields=True):
     folders: Annotated[tuple[str, ...], setting("folders outside the project that the program may read", OWN)] = ()
     write: Annotated[tuple[str, ...], setting("folders outside the project that it may also write", OWN)] = ()
     url: Annotated[str, setting("address of a server with streamable HTTP", TRUSTED)] = ""
-    transport: Annotated[
-        Literal["http", "sse"], setting("sse: the address has the older transport, HTTP with SSE", TRUSTED)
-    ] = "http"
     protocol: Annotated[
-        Literal["newest", "2025-11-25"],
-        setting("2025-11-25: for a server whose tools cannot ask you anything with a newer version", TRUSTED),
+        Literal["newest", "2025-11-25", "sse"],
+        setting("2025-11-25: so that its tools can ask you something; sse: the transport HTTP with SSE", TRUSTED),
     ] = "newest"
     headers: Annotated[
         dict[str, str], setting("headers of each request to it; ${NAME} inserts one of your variables", TRUSTED)
