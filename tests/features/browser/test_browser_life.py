@@ -135,7 +135,10 @@ def kill(web: Browsing) -> None:
     assert running and running.browser
     gone = asyncio.Event()
     running.browser.on("disconnected", lambda _: gone.set())
-    os.kill(web.running("chrom")[0], signal.SIGKILL)
+    programs = {pid: os.path.basename(os.readlink(f"/proc/{pid}/exe")) for pid in web.running("chrom")}
+    os.kill(
+        next(pid for pid, name in programs.items() if name.startswith("chrom")), signal.SIGKILL
+    )  # no shell before it
     web.loop.run_until_complete(asyncio.wait_for(gone.wait(), 60))
 
 
