@@ -13,6 +13,7 @@ from functools import partial
 from msgspec import to_builtins
 
 from quintet.domain.base.errors import UsageError
+from quintet.domain.base.wording import counted
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.protocol import Recorded, TurnRated
 from quintet.domain.journal.session_summary import summarise
@@ -59,7 +60,7 @@ async def cost(context: CommandContext, line: CommandLine) -> CommandOutcome:
     usage = context.state.spent.usage
     told = (
         f"{context.state.spent.cost:.4f}   {usage.input_tokens} tokens in ({usage.cached_tokens} cached), "
-        f"{usage.output_tokens} out, {context.state.turns.count} turns"
+        f"{usage.output_tokens} out, {counted(context.state.turns.count, 'turn')}"
     )
     return CommandOutcome("\n".join([told, *(accounts.cost_lines(found) if found.rows else ())]))
 

@@ -384,7 +384,8 @@ def _setting(row: SettingChoice, role: VisitorRole) -> str:
     key = e(row.key)
     if role is VisitorRole.VIEWER or not may_change(row.key):
         at = "" if may_change(row.key) else " <small>changed in your terminal only</small>"
-        field = f"<code>{e(bare(row.value))}</code>{at}"
+        value = bare(row.value)
+        field = (f"<code>{e(value)}</code>" if value else "") + at
         if role is VisitorRole.VIEWER and not may_change(row.key) and row.source != "default":
             field = "<small>set; shown to the owner only</small>"  # an address or an argument can hold a token
     elif row.choices and not row.offered:

@@ -78,6 +78,7 @@ PICTURES = {b"\x89PNG\r\n\x1a\n": ".png", b"\xff\xd8\xff": ".jpg", b"GIF8": ".gi
 MOST_OFFERS = 8
 MOST_DIGITS = 15  # of a number that a request names
 MOST_PAST = 500
+GROUPED_BY = tuple(one for one in accounts.GROUPINGS if one != "mode")  # a second word for work-mode
 
 
 class WebServer:
@@ -229,7 +230,7 @@ class WebServer:
         free = partial(is_free, config.load(places).settings)
         events = rows.read_project(accounts.KINDS) if rows else []
         found = accounts.costs(accounts.requests(events), by, free)
-        return HTMLResponse(pages.cost_page(listed, by, accounts.GROUPINGS, found, role(request)))
+        return HTMLResponse(pages.cost_page(listed, by, GROUPED_BY, found, role(request)))
 
     async def models(self, request: Request) -> Response:
         sources = self.sources(self.places(request))
