@@ -193,7 +193,7 @@ def _beside(root: str, folder: str) -> dict[str, float]:
     """Milliseconds of an append to the journal while the index is built as in a session, and while that is stopped."""
     task = msgspec.json.encode(IndexTask(os.path.join(folder, "beside.db"), Job(root, PROTECTION, find_ripgrep())))
     argv = [sys.executable, "-P", "-m", "quintet.features.index.indexer"]
-    with subprocess.Popen(argv, stdin=PIPE, stdout=PIPE, start_new_session=True) as child:
+    with subprocess.Popen(argv, stdin=PIPE, stdout=PIPE, process_group=0) as child:
         assert child.stdin and child.stdout
         child.stdin.write(task + b"\n")
         child.stdin.flush()

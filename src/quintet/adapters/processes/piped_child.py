@@ -36,7 +36,7 @@ class _Tail:
 class Piped:
     """Made by `start`; `reader` and `writer` are the child's stdout and stdin."""
 
-    def __init__(self, launch: Launch, environment: Mapping[str, str]) -> None:
+    def __init__(self, launch: Launch, environment: Mapping[str, str], *, beside: bool = False) -> None:
         self._lifeline = Lifeline(launch)
         try:
             self._process = subprocess.Popen(
@@ -46,7 +46,8 @@ class Piped:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                start_new_session=True,
+                start_new_session=not beside,
+                process_group=0 if beside else None,
                 pass_fds=self._lifeline.handles,
                 bufsize=0,
             )
@@ -61,8 +62,9 @@ class Piped:
         self._ended = asyncio.Event()
 
     @classmethod
-    async def start(cls, launch: Launch, environment: Mapping[str, str]) -> Piped:
-        child = cls(launch, environment)
+    async def start(cls, launch: Launch, environment: Mapping[str, str], *, beside: bool = False) -> Piped:
+        """`beside` leaves it in this process's session: Linux weighs priorities within a session, not between two."""
+        child = cls(launch, environment, beside=beside)
         connecting = asyncio.ensure_future(child._connect())
         try:
             await asyncio.shield(connecting)

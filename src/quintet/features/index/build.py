@@ -1,7 +1,7 @@
 """Brings the index up to date with the project: what is new or changed goes in, what is gone goes out.
 
 A file is looked at again if its size or time differ, and goes in again if its content does. Secret files stay out. The
-readers are processes of their own, lowest in priority: one that crashes or hangs on a file costs that file its symbols
+readers are processes of their own, low in priority: one that crashes or hangs on a file costs that file its symbols
 and nothing else.
 """
 
@@ -38,7 +38,7 @@ READERS = 2
 GIVE_SECONDS = 0.2  # between two looks whether somebody still takes what was read
 READER = "quintet-index-reader"  # the name of their threads
 FEW = 40  # files that one reader reads as soon as two
-NICEST = 19
+NICE = 10  # behind all that the user waits for, and not so far that a busy machine never comes to it
 RANK_SHARE = 0.02  # of the files that have changed, from which the ranks are made again
 Progress = Callable[[int, int], None]
 _decoder = msgspec.msgpack.Decoder(list[Extract])
@@ -106,7 +106,7 @@ class FileReader:
         )
         if self._polite:
             with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, self._process.pid, NICEST)
+                os.setpriority(os.PRIO_PROCESS, self._process.pid, NICE)
         return self._process
 
     def close(self) -> None:

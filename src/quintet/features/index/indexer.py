@@ -1,7 +1,7 @@
 """The process that keeps a project's index up to date for a session: usage indexer, with a IndexTask as JSON on stdin.
 
 It brings the index up to date, then again for each further line. On stdout it says how far it is, a Stand each as JSON.
-It has the lowest priority and ends when its stdin does. If another process has the lock of the index, it waits.
+It has a low priority and ends when its stdin does. If another process has the lock of the index, it waits.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from quintet.domain.base.errors import QuintetError
-from quintet.features.index.build import NICEST, Builder, Job
+from quintet.features.index.build import NICE, Builder, Job
 from quintet.features.index.store import IndexStore, writing
 
 WAIT_SECONDS = 0.2  # between two tries for the lock
@@ -38,7 +38,7 @@ class Stand(Struct, frozen=True):
 
 def main() -> None:
     with suppress(OSError):
-        os.setpriority(os.PRIO_PROCESS, 0, NICEST)
+        os.setpriority(os.PRIO_PROCESS, 0, NICE)
     task = msgspec.json.decode(sys.stdin.buffer.readline(), type=IndexTask)
     looks = 0
     while True:

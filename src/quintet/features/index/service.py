@@ -77,7 +77,7 @@ class ProjectIndex:
         task = msgspec.json.encode(IndexTask(self._path, self._job))
         argv = (sys.executable, "-P", "-m", "quintet.features.index.indexer")
         try:
-            child = await Piped.start(watched(argv, "/"), own_environment())
+            child = await Piped.start(watched(argv, "/"), own_environment(), beside=True)
         except ToolFailed as error:
             self.stand = Stand(self._asked, problem=error.message)
             return
