@@ -329,6 +329,7 @@ def _killed(packages: Path, temporary: Path) -> list[str]:
     sources = sorted(root.rglob("*.py"))
     task = IndexTask(str(path), Job(str(root), PROTECTION, find_ripgrep()))
     wrong: list[str] = []
+    stuck: list[tuple[int, int, int]] = []  # kills after which no more was in than before
     amid = files = 0
     pace = 1.0  # seconds that a start with as many changes takes
     for number in range(KILLS):
@@ -346,8 +347,8 @@ def _killed(packages: Path, temporary: Path) -> list[str]:
         store = IndexStore(str(path))
         known = store.known()
         wrong += [f"kill {number}: {line}" for line in store.damage()]
-        got_on = len(known) > files or files == len(sources) or number > FRESH
-        wrong += [] if got_on and len(known) >= files else [f"kill {number}: {len(known)} files, {files} before"]
+        if len(known) < files or (len(known) == files and number < FRESH):
+            stuck.append((number, len(known), files))
         files = len(known)
         inside = chance.sample(sorted(known), min(LOOKED, files))
         wrong += [f"kill {number}: {name} is not whole" for name in inside if not _is_whole(store, root, name)]
@@ -356,6 +357,7 @@ def _killed(packages: Path, temporary: Path) -> list[str]:
     builder = Builder(task.job, store, polite=False)
     brought = builder.bring()
     builder.close()
+    wrong += [f"kill {number}: {now} files, {was} before" for number, now, was in stuck if now < brought.files]
     wrong += [f"at the end {name} is not whole" for name in store.known() if not _is_whole(store, root, name, new=True)]
     store.close()
     print(
