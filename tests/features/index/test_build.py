@@ -77,6 +77,23 @@ def test_what_git_ignores_and_what_is_secret_stays_out(project: Path, index: Pat
     assert paths(index) == {*FILES, ".gitignore"}
 
 
+def test_a_submodule_and_names_that_differ_in_case_are_each_what_they_are(repo: Path, index: Path) -> None:
+    write(repo, {"Shop.py": "class Shop:\n    pass\n", "shop.py": "def shop():\n    pass\n"})
+    other = repo.parent / "other"
+    write(other, {"till.py": "def ring(): pass\n"})
+    for folder, *words in (
+        (other, "init", "-q"),
+        (other, "add", "."),
+        (other, "commit", "-qm", "A till"),
+        (repo, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), "lib/other"),
+    ):
+        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+    bring(repo, index)
+    assert declared(index, "Shop") == ["Shop.py:1"] and declared(index, "shop") == ["shop.py:1"]
+    assert declared(index, "ring") == ["lib/other/till.py:1"]
+    assert "lib/other/.git" not in paths(index)
+
+
 def test_what_becomes_secret_goes_out(project: Path, index: Path) -> None:
     bring(project, index)
     assert bring(project, index, PROTECTION.with_settings(("notes.md",), ())).removed == 1
