@@ -8,15 +8,23 @@ import sys
 from pathlib import Path
 from time import thread_time
 
+import pytest
+
 from tests import watchdog
 from tests.places import ROOT
 
 LONG = 2.0
 
 
+@pytest.fixture(autouse=True)
+def even(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that is as fast at one moment as at another."""
+    monkeypatch.setattr(watchdog, "slowness", lambda: 1.0)
+
+
 def _busy(share: float) -> None:
     """Works for a share of what a callback may take."""
-    until = thread_time() + share * watchdog.MOST * watchdog.slowness()
+    until = thread_time() + share * watchdog.MOST
     while thread_time() < until:
         pass
 
@@ -64,10 +72,22 @@ def test_waiting_threads_short_steps_imports_and_the_collector_are_not_seen() ->
     assert _seen() == []
 
 
+def test_on_a_machine_that_is_slow_at_that_moment_a_callback_may_take_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def long_step() -> None:
+        _busy(LONG)
+
+    monkeypatch.setattr(watchdog, "slowness", lambda: 2 * LONG)
+    asyncio.run(long_step())
+    assert _seen() == []
+
+
 TESTS = """
 import asyncio
 import pytest
+from tests import watchdog
 from tests.test_watchdog import _busy
+
+watchdog.slowness = lambda: 1.0
 
 runs = {}
 
