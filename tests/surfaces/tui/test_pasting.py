@@ -20,12 +20,15 @@ def test_500_lines_that_nobody_marked_are_one_message_each_time(repo: Path, tmp_
         assert shown.sends().split("\n") == LINES
         shown.terminal.send(PASTED)  # after one that was marked
         assert shown.sends().split("\n") == LINES
+        shown.terminal.send("a line and its Enter, as a script sends them\r")
+        shown.terminal.until(lambda: len(shown.sent) == 4, "the line")
         shown.terminal.types("!sleep 60")
         shown.sends()
         shown.terminal.until(lambda: shown.events("ToolStarted"), "a turn")
         shown.terminal.send(PASTED)  # while a turn runs
         assert shown.sends().split("\n") == LINES
-        assert len(shown.sent) == 5
+        assert shown.sent[3] == "a line and its Enter, as a script sends them"
+        assert len(shown.sent) == 6
 
 
 @pytest.mark.parametrize("marked", [True, False], ids=["marked", "unmarked"])

@@ -2,7 +2,8 @@
 
 A long paste is folded and put back when the prompt is submitted. A terminal that brackets what is pasted says so
 itself. Any other gives itself away by its speed: keys that come closer together than anybody types are a paste, and so
-are lines that are read in one piece. An Enter among them is a line's end.
+are lines that are read in one piece. An Enter among them is a line's end; one behind a single line sends it, as soon
+as it is clear that nothing follows.
 """
 
 from __future__ import annotations
@@ -119,6 +120,15 @@ def is_burst(text: str) -> bool:
     if len(text) < RAPID_KEYS or not text.translate(_TYPED_SPACE).isprintable():
         return False
     return len(text) >= BURST_CHARACTERS or any(end in text[:-1] for end in "\r\n")
+
+
+def is_one_line(text: str) -> bool:
+    """Whether a prompt that rapid keys have filled is one line and its end: sent by a program, and no paste of lines.
+
+    A backslash at its end continues it.
+    """
+    line = text.removesuffix("\n")
+    return line != text and "\n" not in line and bool(line.strip()) and not line.endswith("\\")
 
 
 _TYPED_SPACE = str.maketrans(dict.fromkeys("\r\n\t", " "))

@@ -42,6 +42,7 @@ from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import TuiContext
 from quintet.surfaces.tui.prompt.prompt import Prompt
+from quintet.surfaces.tui.prompt.prompt_area import PromptArea
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
 from quintet.surfaces.tui.transcript.blocks import ScreenTranscript
 from quintet.surfaces.tui.transcript.find_bar import FindBar
@@ -451,6 +452,10 @@ class KeyedUi(App[int]):
     @on(Prompt.Submitted)
     async def _submitted(self, event: Prompt.Submitted) -> None:
         await self.enter(event.text, event.provenance, event.seen)
+
+    @on(PromptArea.LinesPasted)
+    def _lines_pasted(self) -> None:
+        self.query_one(StatusLine).say("lines that arrive together are a paste; Enter sends it")
 
     @on(Prompt.QueuedGone)
     def _queued_gone(self) -> None:

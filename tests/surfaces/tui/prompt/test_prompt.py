@@ -7,6 +7,7 @@ from time import monotonic
 import pytest
 
 from quintet.app.terminal_ui import at_hand
+from quintet.surfaces.tui.key_codes import KeyParser
 from tests.surfaces.tui.typing import at_prompt
 
 
@@ -191,6 +192,33 @@ def test_s4_keys_too_fast_to_be_typed_are_a_paste_and_submit_nothing(repo: Path)
             await typist.until(lambda: _rested(typist.area._speed._last))
             await typist.press("enter")
             assert len(typist.app.submitted) == 1
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("rapid", "sent", "left"),
+    [
+        (["say it", "\r"], ["say it"], ""),
+        (["the whole of it at once\r"], ["the whole of it at once"], ""),
+        (["one\rtwo\r"], [], "one\ntwo\n"),
+        (["one\r", "two\r"], [], "one\ntwo\n"),
+        (["first a line, then\r", "another\r"], [], "first a line, then\nanother\n"),
+        (["it continues \\", "\r"], [], "it continues \\\n"),
+    ],
+)
+def test_one_rapid_line_and_enter_are_sent_and_more_lines_are_a_paste(
+    repo: Path, rapid: list[str], sent: list[str], left: str
+) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo, rapid_paste=True) as typist:
+            parser = KeyParser()
+            for event in [event for piece in rapid for event in parser.feed(piece)]:
+                event.time = 0.0  # however long it takes to read them
+                typist.area.post_message(event)
+            await typist.settles()
+            await typist.until(lambda: typist.area._rapid_end is None)
+            assert (typist.app.submitted, typist.prompt.text) == (sent, left)
 
     run(scenario())
 

@@ -15,11 +15,12 @@ from textual.binding import Binding
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
+from textual.timer import Timer
 from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from quintet.domain.input.editing import KillRing, continued
-from quintet.domain.input.prompt import Pastes, RapidKeys, cleaned
+from quintet.domain.input.prompt import RAPID_RESET_SECONDS, Pastes, RapidKeys, cleaned, is_one_line
 from quintet.domain.input.provenance import ALL_TYPED, Provenance, TextSource
 from quintet.domain.input.vi import ViDeed, ViKeys, ViMove
 from quintet.surfaces.tui.key_codes import Burst
@@ -76,6 +77,9 @@ class PromptArea(TextArea, inherit_bindings=False):
     class ModeChanged(Message):
         """With vi keys: typing, or commands."""
 
+    class LinesPasted(Message):
+        """Rapid lines ended in an Enter, which did not send them."""
+
     def __init__(
         self,
         takes_key: Callable[[events.Key], bool],
@@ -95,6 +99,7 @@ class PromptArea(TextArea, inherit_bindings=False):
         self._submit = submit  # called at once: later keys belong to the next input
         self._submits = ("enter", *SUBMIT_KEYS) if enter_submits else ("ctrl+d", *SUBMIT_KEYS)
         self._rapid = rapid  # whether an Enter among rapid keys is a line's end
+        self._rapid_end: Timer | None = None  # runs from an Enter among rapid keys until nothing has followed it
         self._kills = KillRing()
         self._killing: bool | None = None  # what is deleted now is killed; whether it is before the cursor
         self._did = self._does = ""  # the key before, and this one
@@ -111,6 +116,7 @@ class PromptArea(TextArea, inherit_bindings=False):
     # ── keys
 
     async def _on_key(self, event: events.Key) -> None:
+        self._goes_on()
         self._did, self._does = self._does, ""
         if self._did != KILL:
             self._kills.other()
@@ -121,6 +127,7 @@ class PromptArea(TextArea, inherit_bindings=False):
     async def _key(self, event: events.Key, fast: bool) -> None:
         if self._rapid and fast and event.key in LINE_KEYS:
             self._take(event, "\t" if event.key == "tab" else "\n")
+            self._may_end(event.key)
         elif self._vi_key(event) or self._taken(event) or self._continues(event.key):
             _done_with(event)
         elif event.key in self._submits:
@@ -140,6 +147,32 @@ class PromptArea(TextArea, inherit_bindings=False):
         self._replace_via_keyboard(text, *self.selection)
         self.scroll_cursor_visible()
 
+    # ── an Enter behind rapid keys
+
+    def _may_end(self, key: str) -> None:
+        """A rapid Enter was put in as a line's end: if nothing follows, it was meant to send."""
+        if key == "enter" and key in self._submits:
+            self._rapid_end = self.set_timer(RAPID_RESET_SECONDS, self._look_behind)
+
+    def _goes_on(self) -> None:
+        if self._rapid_end:
+            self._rapid_end.stop()
+            self._rapid_end = None
+
+    def _look_behind(self) -> None:
+        """On a busy machine more may have been read and not have come here yet: it is let past first."""
+        timer = self._rapid_end
+        self.app.call_later(self.call_later, self._end_rapid, timer)
+
+    def _end_rapid(self, timer: Timer | None) -> None:
+        if timer is None or timer is not self._rapid_end:
+            return
+        self._rapid_end = None
+        if is_one_line(self.text) and self.cursor_location == self.document.end:
+            self._submit()
+        elif self.text.strip():
+            self.post_message(self.LinesPasted())
+
     def _continues(self, key: str) -> bool:
         """Whether Enter comes behind a backslash at the end of a line: then it is continued, not submitted."""
         if key != "enter" or key not in self._submits:
@@ -157,11 +190,13 @@ class PromptArea(TextArea, inherit_bindings=False):
     async def _on_paste(self, event: events.Paste) -> None:
         event.stop()
         event.prevent_default()
+        self._goes_on()
         if isinstance(event, Burst):
             self._speed.burst(event.time)
             with self._from(TextSource.PASTED):
                 self._replace_via_keyboard(cleaned(event.text), *self.selection)
             self.scroll_cursor_visible()
+            self._may_end("enter" if event.text.endswith("\r") else "")
         else:
             self.paste_text(event.text)
 
