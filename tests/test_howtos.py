@@ -105,7 +105,9 @@ def test_the_tutorials_session(reader: Reader) -> None:
     asked = reader.runs(f"quintet sessions show {session} --events | grep call_decided | grep 'git push' | tail -1")
     number = re.search(r'"seq": ?(\d+)', asked)
     assert number, asked
-    reader.follows(why.replace("104", number[1]))
+    shown_number = str(int(number[1]) + 1)
+    assert re.search(rf"^ +{shown_number}  \? Run: git push", reader.runs(f"quintet sessions show {session}"), re.M)
+    reader.follows(why.replace("101", shown_number).replace("event    100", f"event    {number[1]}"))
     reader.says(back)
     reader.follows(script)
 

@@ -114,7 +114,7 @@ def why(arguments: Namespace) -> int:
         session, recorded = rows.event(arguments.event)
         before = rows.read(session, 0, recorded.seq - 1, BEHIND)
     recorded = decision_behind(recorded.event, before) or recorded
-    lines, answer = why_lines(recorded)
+    lines, answer = why_lines(recorded, before)
     if arguments.json:
         chain = next((one.event.chain for one in reversed(before) if isinstance(one.event, HelperAssigned)), ())
         say_json({**answer, "chain": chain} if chain else answer)

@@ -26,6 +26,9 @@ def test_any_number_of_a_call_leads_to_its_decision_and_without_one_it_is_the_la
             assert (await driver.command(f"/why {numbers[kind]}")).text == last, kind
         read = next(one.seq for one in events if isinstance(one.event, p.ToolStarted) and one.event.tool == "Read")
         assert (await driver.command(f"/why {read}")).text.startswith("allowed  Read")
+        ended = next(one.seq for one in events if isinstance(one.event, p.TurnFinished))
+        nearest = f"before   {numbers[p.CallDecided]} decides about bash  git push --force"
+        assert nearest in (await driver.command(f"/why {ended}")).text.splitlines()
         for wrong, said in (("x", "not a number"), ("0", "not one of this session"), ("9" * 30, "not one of this")):
             ran = await driver.command(f"/why {wrong}")
             assert not ran.ok and said in ran.text

@@ -20,8 +20,9 @@ def why(context: CommandContext, line: CommandLine) -> CommandOutcome:
     recorded = _numbered(context, line.words[0]) if line.words else _newest(store.read(session, kinds=BEHIND))
     if recorded is None:
         return CommandOutcome("nothing was decided in this session yet")
-    recorded = decision_behind(recorded.event, store.read(session, 0, recorded.seq - 1, BEHIND)) or recorded
-    lines, data = why_lines(recorded)
+    before = store.read(session, 0, recorded.seq - 1, BEHIND)
+    recorded = decision_behind(recorded.event, before) or recorded
+    lines, data = why_lines(recorded, before)
     return CommandOutcome("\n".join([*lines, f"event    {recorded.seq}, {recorded.at}"]), data={"why": data})
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from quintet.domain.base.safe_text import brief, visible
 from quintet.domain.dials import badge
+from quintet.domain.journal.describe import QUIET
 from quintet.domain.journal.protocol import (
     CallDecided,
     DialsTurned,
@@ -59,8 +60,11 @@ def chain_lines(before: Sequence[Recorded]) -> list[str]:
     return [*map(visible, lines), f"helper   {visible(assigned.helper)}, for call {assigned.call} of {assigned.parent}"]
 
 
-def why_lines(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
-    """What stands behind an event: rule, axes and grant of a decision; actor and reason of a transition."""
+def why_lines(recorded: Recorded, before: Sequence[Recorded] = ()) -> tuple[list[str], dict[str, Any]]:
+    """What stands behind an event: rule, axes and grant of a decision; actor and reason of a transition.
+
+    An event without a reason names the last decision of `before` that a person sees.
+    """
     match recorded.event:
         case CallDecided() as e:
             outcome = {
@@ -84,9 +88,10 @@ def why_lines(recorded: Recorded) -> tuple[list[str], dict[str, Any]]:
             ]
         case event:
             kind = type(event).__name__
-            lines = [
-                (f"event {recorded.seq} is {kind}; only decisions, questions, calls and transitions have a reason")
-            ]
+            lines = [f"event {recorded.seq} is {kind}; only decisions, questions, calls and transitions have a reason"]
+            if last := _newest(before, lambda decided: decided.tool not in QUIET):
+                assert isinstance(last.event, CallDecided)
+                lines.append(f"before   {last.seq} decides about {last.event.tool}  {brief(last.event.arguments, 100)}")
     return [visible(line) for line in lines], as_json(recorded)
 
 

@@ -182,10 +182,11 @@ class WebServer:
             found = rows.read(live.id, seq - 1, seq)
             if not found:
                 raise NotFound(f"there is no event {seq} in this session")
-            behind = decision_behind(found[0].event, rows.read(live.id, 0, seq - 1, kinds=BEHIND))
+            before = rows.read(live.id, 0, seq - 1, kinds=BEHIND)
+            behind = decision_behind(found[0].event, before)
         finally:
             rows.close()
-        lines, _ = why_lines(behind or found[0])
+        lines, _ = why_lines(behind or found[0], before)
         return pages.why_sheet(lines, seq)
 
     async def tasks(self, request: Request) -> Response:
