@@ -26,6 +26,7 @@ from quintet.features.mcp.requests import CallHelp
 from quintet.features.mcp.values import McpServer
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
+METADATA = "https://conformance-test.local/client-metadata.json"  # the suite's own, of a client with an address
 SECONDS = 25.0
 
 
@@ -55,6 +56,8 @@ def main() -> int:
         context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
         server = McpServer("suite", "your settings", url=sys.argv[-1])
         known = {name: context[name] for name in ("client_id", "client_secret") if name in context}
+        if os.environ.get("MCP_CONFORMANCE_SCENARIO") == "auth/basic-cimd":
+            known["client_id"] = METADATA
         server = msgspec.structs.replace(server, **known)
         asyncio.run(asyncio.wait_for(used(server, root), SECONDS))
     return 0

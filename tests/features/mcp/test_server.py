@@ -37,7 +37,8 @@ EDITING = ("--mode", "build", "--permission-profile", "normal")
 Use = Callable[[Client], Awaitable[None]]
 
 
-def over_stdio(quintet: Program, use: Use, *flags: str, hear: Any = None) -> None:
+def over_stdio(quintet: Program, use: Use, *flags: str, hear: Any = None, **answers: Any) -> None:
+    """`hear` what it tells and the `answers` to what it asks are those of a client of the older protocol."""
     program, *words = PROGRAM
     server = StdioServerParameters(
         command=program, args=[*words, "mcp-server", *flags], env=dict(os.environ), cwd=quintet.root
@@ -45,7 +46,8 @@ def over_stdio(quintet: Program, use: Use, *flags: str, hear: Any = None) -> Non
 
     async def used() -> None:
         async with asyncio.timeout(SECONDS):
-            async with Client(server, message_handler=hear, mode="legacy" if hear else "auto") as client:
+            mode = "legacy" if hear or answers else "auto"
+            async with Client(server, message_handler=hear, mode=mode, **answers) as client:  # type: ignore[arg-type]
                 await use(client)
 
     asyncio.run(used())
@@ -307,6 +309,47 @@ def test_who_follows_a_journal_hears_of_each_turn_and_a_call_that_talks_is_heard
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # both are on their way out; clients of today have nothing else
         over_stdio(quintet, use, "--mode", "build", "--permission-profile", "trusted", hear=hear)
+
+
+ASKER = """
+from mcp import types
+from quintet import Effect, Workbench, tool
+from quintet.features.mcp.serving.caller import caller_of
+
+@tool(effects={Effect.READ}, toolset="swe")
+async def ask_the_caller(bench: Workbench, what: str) -> str:
+    \"""Ask.
+
+    :what: what is asked
+    \"""
+    caller = await caller_of(bench)
+    caller.add(types.ResourceLink(name="more", uri="test://more"))
+    if what == "model":
+        return (await caller.sample("think", 10)).content.text
+    return str((await caller.ask("who", {"type": "object", "properties": {"name": {"type": "string"}}})).content)
+"""
+
+
+def test_a_tool_of_the_users_asks_the_client_and_gives_it_more_than_text(quintet: Program) -> None:
+    (tools := Path(os.environ["XDG_CONFIG_HOME"], "quintet/tools")).mkdir(parents=True, exist_ok=True)
+    (tools / "asker.py").write_text(ASKER)
+    asked: list[str] = []
+
+    async def fill_in(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.message)
+        return types.ElicitResult(action="accept", content={"name": "Ada"})
+
+    async def use(client: Client) -> None:
+        text, link = (await client.call_tool("ask_the_caller", {"what": "person"})).content
+        assert isinstance(text, types.TextContent) and text.text == "{'name': 'Ada'}"
+        assert isinstance(link, types.ResourceLink) and asked == ["who"]
+        refused = await client.call_tool("ask_the_caller", {"what": "model"})
+        assert refused.is_error and "does not take requests to its model" in str(refused.content[0])
+
+    over_stdio(quintet, use, elicitation_callback=fill_in)
+    assert [event["status"] for event in quintet.events("tool_finished")] == ["ok", "error"]
+    alone = quintet.run("tools", "call", "ask_the_caller", "--args", '{"what": "person"}')
+    assert "no MCP client has made this call" in alone.out + alone.err
 
 
 def test_a_client_of_the_newer_protocol_hears_what_it_listens_to(quintet: Program) -> None:

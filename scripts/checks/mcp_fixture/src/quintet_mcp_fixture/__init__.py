@@ -9,6 +9,13 @@ FEATURE = Feature(
     tools=(
         "tools:test_simple_text",
         "tools:test_image_content",
+        "tools:test_audio_content",
+        "tools:test_embedded_resource",
+        "tools:test_multiple_content_types",
+        "tools:test_sampling",
+        "tools:test_elicitation",
+        "tools:test_elicitation_sep1034_defaults",
+        "tools:test_elicitation_sep1330_enums",
         "tools:test_error_handling",
         "tools:test_tool_with_logging",
         "tools:test_tool_with_progress",

@@ -38,6 +38,7 @@ from quintet.domain.permission.effects import READING
 from quintet.domain.turn.messages import KeptImage
 from quintet.domain.turn.tool_spec import CallStatus, ToolSpec
 from quintet.engine.session.session import Session
+from quintet.features.mcp.serving.caller import Caller, making, serving
 from quintet.features.mcp.serving.lanes import Lanes
 from quintet.features.mcp.serving.offers import Offers, changed_by
 from quintet.surfaces.terminal import lines_of_input
@@ -99,7 +100,8 @@ class McpSurface:
         """Callers are told of turned dials, and of notices, while this lasts."""
         watching = asyncio.create_task(self._watch())
         try:
-            yield
+            with serving():
+                yield
         finally:
             watching.cancel()
             await asyncio.gather(watching, return_exceptions=True)
@@ -239,20 +241,25 @@ class McpSurface:
     ) -> types.CallToolResult:
         """What came of a call, once its turn is over."""
         begun, finished, told = False, None, 0
+        asked = Caller(context.session) if context else None
         followed = session.follow(submission, signals=context is not None)
-        async for item in followed:
-            if isinstance(item, p.Progress) and context:
-                told += 1
-                with contextlib.suppress(Exception):  # a caller that does not listen is no reason to stop
-                    await self._sign_of_life(context, told, item.text.strip()[-MOST_TOLD:])
-            match item:
-                case p.Recorded(event=p.TurnStarted(submission=of)) if of == submission:
-                    begun = True
-                case p.Recorded(event=p.ToolFinished() as ended) if begun:
-                    finished = ended
+        with contextlib.ExitStack() as calls:
+            async for item in followed:
+                if isinstance(item, p.Progress) and context:
+                    told += 1
+                    with contextlib.suppress(Exception):  # a caller that does not listen is no reason to stop
+                        await self._sign_of_life(context, told, item.text.strip()[-MOST_TOLD:])
+                match item:
+                    case p.Recorded(event=p.TurnStarted(submission=of)) if of == submission:
+                        begun = True
+                    case p.Recorded(event=p.ToolStarted(call=call)) if begun and asked:
+                        calls.enter_context(making(call, asked))
+                    case p.Recorded(event=p.ToolFinished() as ended) if begun:
+                        finished = ended
         if finished:
-            pictures = [self._picture(one) for one in finished.images or ()]
-            return _said(finished.content, *filter(None, pictures), failed=finished.status is not CallStatus.OK)
+            shown = [one for one in map(self._picture, finished.images or ()) if one]
+            added = asked.added if asked else ()
+            return _said(finished.content, *shown, *added, failed=finished.status is not CallStatus.OK)
         return _said(followed.outcome.reason or followed.outcome.status, failed=True)
 
     async def _sign_of_life(self, context: _Context, told: int, text: str) -> None:
@@ -330,8 +337,8 @@ def _own_input() -> AsyncIterator[str]:
     return lines_of_input(ours)
 
 
-def _said(text: str, *pictures: types.ImageContent, failed: bool = False) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=text), *pictures], is_error=failed)
+def _said(text: str, *more: types.ContentBlock, failed: bool = False) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text), *more], is_error=failed)
 
 
 def _guarded(application: Application, token: str) -> Application:
