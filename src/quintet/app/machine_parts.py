@@ -70,7 +70,9 @@ def own_network(use: str, loopback: str) -> MachinePart:
 def find_ripgrep() -> str:
     """The rg that came with Quintet, else the one on PATH; where it would be if there is none."""
     beside = os.path.join(os.path.dirname(sys.executable), "rg")
-    return beside if os.path.exists(beside) else program("rg") or beside
+    found = beside if os.path.exists(beside) else program("rg") or beside
+    real = os.path.realpath(found)  # a sandbox shows the file, not where a link to it lies
+    return real if os.path.basename(real) == "rg" else found
 
 
 def _ripgrep(around: PartSources) -> MachinePart:

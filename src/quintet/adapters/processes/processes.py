@@ -104,18 +104,16 @@ class LocalProcesses:
         timeout: float,
         keep: int = 30_000,
         whole: str = "",
-        contained: bool = True,
         as_user: bool = False,
         errors_apart: bool = False,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
-        contained = contained and not as_user
-        launch = self._containment.watched(argv, cwd)
-        launch = structs.replace(launch, variables=dict(os.environ) if as_user else {"PATH": host_path()})
-        if contained:  # looking for what has to be covered reads folders: not on the loop
+        if as_user:
+            launch = structs.replace(self._containment.watched(argv, cwd), variables=dict(os.environ))
+        else:  # looking for what has to be covered reads folders: not on the loop
             launch = await asyncio.to_thread(self._containment.launch, argv, cwd, grant)
         done = await self._run(launch, grant, timeout, keep, whole, on_output, errors_apart)
-        return self._explained(done, launch, grant) if contained else done
+        return done if as_user else self._explained(done, launch, grant)
 
     def _explained(self, done: Finished, launch: Launch, grant: Grant) -> Finished:
         """With what there is to say of a failure that only the sandbox explains."""
@@ -160,10 +158,10 @@ class LocalProcesses:
         launch = with_secrets(launch, grant, self._vault)
         output = Output(keep, on_output, whole, self._vault.chunks() if self._vault else None)
         errors = Output(MOST_ERROR_BYTES, redacted=self._vault.chunks() if self._vault else None)
-        if errors_apart:
-            child: Child | KeptCommand = Child(launch, output, errors=errors)
-        else:
-            child = await self.kept_sandboxes.enter(launch, output) or Child(launch, output)
+        child: Child | KeptCommand | None = await self.kept_sandboxes.enter(
+            launch, output, *((errors,) if errors_apart else ())
+        )
+        child = child or Child(launch, output, errors=errors if errors_apart else None)
         timed_out = False
         try:
             async with asyncio.timeout(timeout):

@@ -139,13 +139,10 @@ class Bubblewrap(Containment):
     def _machine(self, grant: Grant, more: Sequence[str]) -> list[str]:
         """The system, an empty home, /tmp; `more` are the folders that will be mounted besides."""
         root, scratch = self.setup.root, self.setup.scratch
-        if not self._folders:
-            shown = (*toolchains(self.setup.protection, self.setup.private), self.setup.scripts)
-            self._folders = [folder for folder in shown if not below(folder, root)]
         # With --disable-userns bubblewrap leaves /proc/sys writable: root inside could set core_pattern for all.
         words = [*system_mounts(), "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev"]
         words += ["--tmpfs", "/run", "--dir", "/var/tmp"]
-        places = [*self._folders, *more, root, home()]
+        places = [*self._programs(), *more, root, home()]
         words += self._tmp([path for path in places if path.startswith("/tmp/")])
         if home() != "/":
             words += ["--tmpfs", home()]
@@ -153,9 +150,16 @@ class Bubblewrap(Containment):
                 cache = os.path.join(home(), name)
                 if not any(below(path, cache) for path in places):
                     words += ["--bind", scratch(f"home/{name}"), cache]
-        for folder in self._folders:
+        for folder in self._programs():
             words += ["--ro-bind", folder, folder]
         return words
+
+    def _programs(self) -> list[str]:
+        """The folders of programs outside the project and the system, which every command sees."""
+        if not self._folders:
+            shown = (*toolchains(self.setup.protection, self.setup.private), self.setup.scripts)
+            self._folders = [folder for folder in shown if not below(folder, self.setup.root)]
+        return self._folders
 
     def _tmp(self, inside: Sequence[str]) -> list[str]:
         """A /tmp that lasts as long as the session. Something is mounted on each name in it that leads to another
@@ -174,12 +178,14 @@ class Bubblewrap(Containment):
 
     def _outside(self, grant: Grant) -> list[tuple[str, str]]:
         """What of the grant lies outside the project. A folder above the home or the project would uncover what lies
-        hidden in it; the system is there already."""
+        hidden in it; the system is there already, and so is a program of a toolchain."""
         root = self.setup.root
         kept: list[tuple[str, str]] = []
         for flag, paths in (("--ro-bind", grant.read_roots), ("--bind", grant.write_roots)):
             for path in sorted(paths):
                 seen = any(below(path, place) for place in (root, "/dev", "/proc", *SYSTEM))
+                program = flag == "--ro-bind" and os.path.isfile(path)
+                seen = seen or (program and any(below(path, place) for place in self._programs()))
                 above = any(below(place, path) for place in (root, home()))
                 if os.path.exists(path) and not seen and not above:
                     kept.append((flag, path))

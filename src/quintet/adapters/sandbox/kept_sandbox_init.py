@@ -1,9 +1,9 @@
 """The inside of a kept sandbox, run there as its first process: takes one command after another and runs it.
 
 Usage: kept_sandbox_init.py HANDLE: a socket of packets. In come JSON [folder, program, …] with the handle to print to,
-`interrupt` or `kill`; out go `ready` and, when a command is over and nothing of it lives, its exit code. As the first
-process it cannot be killed from inside, and nothing inside can trace it. It ends, and all with it, when the other end
-is closed.
+and one more if errors go apart, `interrupt` or `kill`; out go `ready` and, when a command is over and nothing of it
+lives, its exit code. As the first process it cannot be killed from inside, and nothing inside can trace it. It ends,
+and all with it, when the other end is closed.
 """
 
 from __future__ import annotations
@@ -33,22 +33,23 @@ def main(handle: int) -> None:
         line.set_inheritable(False)
         line.send(READY)
         while True:
-            data, handles, _, _ = socket.recv_fds(line, MOST_BYTES, 1)
+            data, handles, _, _ = socket.recv_fds(line, MOST_BYTES, 2)
             if not data:
                 return
             if handles:  # a signal that came too late has none
                 folder, *argv = json.loads(data)
-                line.send(str(_run(line, folder, argv, handles[0])).encode())
+                line.send(str(_run(line, folder, argv, handles)).encode())
 
 
-def _run(line: socket.socket, folder: str, argv: list[str], output: int) -> int:
+def _run(line: socket.socket, folder: str, argv: list[str], prints: list[int]) -> int:
     try:
-        command = _started(folder, argv, output)
+        command = _started(folder, argv, prints)
     except OSError as error:
-        os.write(output, f"{error.filename or argv[0]}: {error.strerror}\n".encode("utf-8", "surrogateescape"))
+        os.write(prints[-1], f"{error.filename or argv[0]}: {error.strerror}\n".encode("utf-8", "surrogateescape"))
         return NOT_STARTED
     finally:
-        os.close(output)
+        for handle in prints:
+            os.close(handle)
     status = _waited(line, command)
     _signal_all(signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):  # orphans come to the first process: when there are no more, all ended
@@ -58,14 +59,14 @@ def _run(line: socket.socket, folder: str, argv: list[str], output: int) -> int:
     return code if code >= 0 else 128 - code
 
 
-def _started(folder: str, argv: list[str], output: int) -> int:
+def _started(folder: str, argv: list[str], prints: list[int]) -> int:
     """Not forked but spawned, which copies nothing of this process; so it goes to the folder itself."""
     os.chdir(folder)
     handles = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_DUP2, output, 1),
-        (os.POSIX_SPAWN_DUP2, output, 2),
-        (os.POSIX_SPAWN_CLOSE, output),
+        (os.POSIX_SPAWN_DUP2, prints[0], 1),
+        (os.POSIX_SPAWN_DUP2, prints[-1], 2),
+        *((os.POSIX_SPAWN_CLOSE, handle) for handle in prints),
     ]
     return os.posix_spawnp(argv[0], argv, os.environ, file_actions=handles, setsid=True, setsigdef=_TO_DEFAULT)
 

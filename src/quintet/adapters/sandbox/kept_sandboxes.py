@@ -12,7 +12,7 @@ import json
 import os
 import socket
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from quintet.adapters.processes.bounded_output import Output, PipeReader
 from quintet.adapters.sandbox.containment import Launch, SandboxPlan
@@ -31,8 +31,9 @@ class KeptSandboxes:
         self._seen: list[SandboxPlan] = []  # had by one command, the last one at the end
         self._closed = False
 
-    async def enter(self, launch: Launch, output: Output) -> KeptCommand | None:
-        """The command, started in a kept sandbox; None if there is none for it now."""
+    async def enter(self, launch: Launch, *outputs: Output) -> KeptCommand | None:
+        """The command, started in a kept sandbox; None if there is none for it now. Its errors go to a second output,
+        if there is one."""
         plan = launch.keepable
         if plan is None:
             return None
@@ -41,7 +42,7 @@ class KeptSandboxes:
             self._leave(plan)
         elif sandbox:
             self._kept[plan] = self._kept.pop(plan)
-            return await sandbox.run(launch, output)
+            return await sandbox.run(launch, *outputs)
         return None
 
     def settle(self, launch: Launch, environment: Mapping[str, str]) -> None:
@@ -99,7 +100,7 @@ class KeptSandbox:
     def free(self) -> bool:
         return self._ready.is_set() and not (self._command or self.ended)
 
-    async def run(self, launch: Launch, output: Output) -> KeptCommand | None:
+    async def run(self, launch: Launch, *outputs: Output) -> KeptCommand | None:
         request = json.dumps([launch.cwd, *launch.command]).encode()
         if len(request) > MOST_BYTES:
             return None
@@ -108,15 +109,17 @@ class KeptSandbox:
                 await self._ready.wait()
         if not self.free:
             return None
-        ours, theirs = os.pipe()
+        pipes = [os.pipe() for _ in outputs]
         try:
-            socket.send_fds(self._line, [request], [theirs])
+            socket.send_fds(self._line, [request], [theirs for _, theirs in pipes])
         except OSError:  # it has just ended
-            os.close(ours)
+            for ours, _ in pipes:
+                os.close(ours)
             return None
         finally:
-            os.close(theirs)
-        self._command = KeptCommand(self, ours, output)
+            for _, theirs in pipes:
+                os.close(theirs)
+        self._command = KeptCommand(self, [ours for ours, _ in pipes], outputs)
         return self._command
 
     def tell(self, word: bytes) -> None:
@@ -157,12 +160,12 @@ class KeptSandbox:
 class KeptCommand:
     """A command in a kept sandbox."""
 
-    def __init__(self, sandbox: KeptSandbox, printed: int, output: Output) -> None:
+    def __init__(self, sandbox: KeptSandbox, printed: Sequence[int], outputs: Sequence[Output]) -> None:
         self.ended = asyncio.Event()
         self.exit_code = 0
         self._sandbox = sandbox
         self._printed = printed
-        self._inlet = PipeReader(printed, output)
+        self._inlets = [PipeReader(handle, output) for handle, output in zip(printed, outputs, strict=True)]
         self._answered = True
 
     def failure(self, text: str) -> str:
@@ -170,7 +173,8 @@ class KeptCommand:
 
     def over(self, exit_code: int | None) -> None:
         """It ended with this code, or with the sandbox; nothing of it lives."""
-        self._inlet.drain()
+        for inlet in self._inlets:
+            inlet.drain()
         self._answered = exit_code is not None
         self.exit_code = exit_code or 0
         self.ended.set()
@@ -186,5 +190,6 @@ class KeptCommand:
         await self.ended.wait()
 
     def release(self) -> None:
-        self._inlet.stop()
-        os.close(self._printed)
+        for inlet, handle in zip(self._inlets, self._printed, strict=True):
+            inlet.stop()
+            os.close(handle)

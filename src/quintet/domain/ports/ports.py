@@ -142,15 +142,13 @@ class Processes(Protocol):
         timeout: float,
         keep: int = 30_000,
         whole: str = "",
-        contained: bool = True,
         as_user: bool = False,
         errors_apart: bool = False,
         on_output: Callable[[str], None] | None = None,
     ) -> Finished:
         """Run to the end, or kill the whole process tree at the timeout or on cancellation. Of the output at most
         `keep` bytes are kept; the middle goes first, and then all of it to the file `whole`.
-        Only a program of Quintet's own that reads and runs nothing else goes without containment, and `as_user` a
-        line that the user typed: that has their whole environment.
+        Only `as_user` goes without containment: a line that the user typed, which has their whole environment.
         """
 
     async def git(self, words: Sequence[str], *, cwd: str, grant: Grant, timeout: float, keep: int = ...) -> Finished:
