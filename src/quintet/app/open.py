@@ -37,7 +37,7 @@ from quintet.adapters.settings.rule_book import FileRuleBook
 from quintet.adapters.stores.chosen import open_store
 from quintet.app.input_images import InputImages
 from quintet.app.machine_parts import find_ripgrep
-from quintet.app.models import SessionModels
+from quintet.app.models import SessionModels, Watch
 from quintet.app.opening_notes import opening_notes, sound_agents
 from quintet.app.prompts import own_prompts
 from quintet.app.services import KeptLessons, Opening, Recollections, Services, feature_commands
@@ -118,6 +118,7 @@ async def open_session(
     order: TaskOrder | None = None,
     hidden: tuple[str, ...] = (),
     begun_by: str = "",
+    watch: Watch | None = None,
 ) -> AsyncIterator[Session]:
     """Open a session on the project at `path`, and close it at the end of the block.
 
@@ -127,13 +128,23 @@ async def open_session(
     schema, or the turn fails. `agent` is entered first: its id, its name, or its file. `executors` stands in for the
     AI CLIs. `seen` is what files were read, where sessions share that. With an `order` the session is a worker's.
     `hidden` are folders outside the project that no call reaches, whoever says yes. `begun_by` names what opens it, if
-    that is no person: resuming without an id passes over it.
+    that is no person: resuming without an id passes over it. `watch` is told of each request to a model, helpers' too.
     """
     places = order.places if order else locate(path)
     loaded = config.load(order.project if order else places, settings)
     own = user_tools.load(places, loaded.trust)
     core = make_core(
-        places, loaded, own=own, start=path, person=person, model=model, clock=clock, ids=ids, seen=seen, hidden=hidden
+        places,
+        loaded,
+        own=own,
+        start=path,
+        person=person,
+        model=model,
+        clock=clock,
+        ids=ids,
+        seen=seen,
+        hidden=hidden,
+        watch=watch,
     )
     core.turn.answer_schema = json_schema
     if executors:
@@ -179,6 +190,7 @@ async def open_nested(
     clock: Clock | None,
     ids: Ids | None,
     hidden: tuple[str, ...],
+    watch: Watch | None,
 ) -> AsyncIterator[Session]:
     """Open a helper's session in this process, and close it at the end of the block; UsageError if another has it.
 
@@ -197,6 +209,7 @@ async def open_nested(
         ids=ids,
         bounds=order.bounds,
         hidden=hidden,
+        watch=watch,
     )
     core.turn.widen = order.widen
     store = cast("ProjectStore", core.store)
@@ -239,6 +252,7 @@ def make_core(
     seen: dict[str, str] | None = None,
     bounds: Callable[[], Bounds | None] = no_bounds,
     hidden: tuple[str, ...] = (),
+    watch: Watch | None = None,
 ) -> Core:
     given = loaded
     loaded = structs.replace(loaded, settings=ollama.filled(loaded.settings))
@@ -253,7 +267,7 @@ def make_core(
     files.sweep_left()
     prompts = own_prompts(places.root, loaded.trust)
     vault = Vault(places, loaded.settings)
-    models = SessionModels(loaded.settings, vault, prompts.page, model, os.path.join(places.outputs, IMAGES))
+    models = SessionModels(loaded.settings, vault, prompts.page, model, os.path.join(places.outputs, IMAGES), watch)
     shells = BackgroundShells(containment, places.outputs, vault)
     rule_book = FileRuleBook(places.rules_file)
     processes = LocalProcesses(containment, vault)
@@ -266,7 +280,9 @@ def make_core(
         containment,
         vault,
         bounds,
-        lambda order: open_nested(order, given, own, person=person, model=model, clock=clock, ids=ids, hidden=hidden),
+        lambda order: open_nested(
+            order, given, own, person=person, model=model, clock=clock, ids=ids, hidden=hidden, watch=watch
+        ),
     )
     bench = Workbench(
         root=places.root,

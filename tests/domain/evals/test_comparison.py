@@ -56,7 +56,8 @@ def test_results_come_in_the_order_of_the_table_and_are_summed_by_arm() -> None:
         ("one", "b", 2),
         ("two", "b", 1),
     ]
-    spent = TrialResult("x", "b", 1, TrialVerdict.BROKEN, requests=2, calls=3, usage=Usage(5, 6), cost=0.5, seconds=1)
+    spent = TrialResult("x", "b", 1, TrialVerdict.BROKEN, requests=2, calls=3, usage=Usage(5, 6), cost=0.5, sent=9)
     summed = totals("b", [*made, spent])
     assert (summed.rate.passed, summed.rate.graded, summed.ungraded) == (1, 2, 2)
-    assert (summed.requests, summed.calls, summed.tokens, summed.cost) == (2, 3, 11, 0.5)
+    assert (summed.trials, summed.requests, summed.sent) == (4, 2, 9)
+    assert (summed.calls, summed.tokens, summed.cost) == (3, 11, 0.5)

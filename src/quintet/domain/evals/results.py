@@ -52,7 +52,9 @@ class ArmTotals(Struct, frozen=True):
     arm: str
     rate: PassRate
     ungraded: int
+    trials: int
     requests: int
+    sent: int  # bytes of them
     calls: int
     tokens: int
     cost: float
@@ -65,7 +67,9 @@ def totals(arm: str, results: Iterable[TrialResult]) -> ArmTotals:
         arm,
         pass_rate(mine),
         sum(one.verdict in (TrialVerdict.UNGRADED, TrialVerdict.BROKEN) for one in mine),
+        len(mine),
         sum(one.requests for one in mine),
+        sum(one.sent for one in mine),
         sum(one.calls for one in mine),
         sum(one.usage.input_tokens + one.usage.output_tokens for one in mine),
         sum(one.cost for one in mine),

@@ -11,7 +11,7 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.evals.comparison import Comparison, compared
 from quintet.domain.evals.results import EvalRun, totals
 from quintet.features.evals import book
-from quintet.features.evals.tables import about, by_arm, by_task, comparisons, not_passed
+from quintet.features.evals.tables import about, by_arm, by_task, comparisons, not_passed, taken
 from quintet.features.evals.tasks import find_suite, suites
 from quintet.package import load
 from quintet.surfaces.tables import say, say_json, say_table
@@ -101,7 +101,8 @@ def eval_show(arguments: Namespace) -> int:
     if arguments.json:
         say_json(whole(run))
     else:
-        say([about(run), "", *by_arm(run), "", *by_task(run), "", *not_passed(run), f"page: {book.page_of(run)}"])
+        head = [about(run), "", *by_arm(run), "", *taken(run), "", *by_task(run), ""]
+        say([*head, *not_passed(run), f"page: {book.page_of(run)}"])
     return 0
 
 

@@ -26,7 +26,7 @@ from quintet.features.evals.cli import whole
 from quintet.features.evals.crew import TrialCrew, cpu_seconds, orders
 from quintet.features.evals.page import page
 from quintet.features.evals.settings import EvalSettings
-from quintet.features.evals.tables import about, by_arm, not_passed
+from quintet.features.evals.tables import about, by_arm, not_passed, taken
 from quintet.features.evals.tasks import Suite, chosen, find_suite
 from quintet.surfaces.tables import complain, say, say_json
 
@@ -88,7 +88,7 @@ def eval_run(arguments: Namespace) -> int:
     if arguments.json:
         say_json(whole(run))
     else:
-        say([*by_arm(run), *not_passed(run), about(run), f"page: {path}"])
+        say([*by_arm(run), *not_passed(run), about(run), "", *taken(run), f"page: {path}"])
     return _exit_code(run, arguments.at_least)
 
 

@@ -12,7 +12,7 @@ from quintet.features.evals.tables import about
 from quintet.surfaces.eval_page import ABOUT_BARS, BAR, WIDTH, data_table, framed, rate_bar
 
 CELL, NAMES, LABEL = 26, 190, 160  # pixels of a row or a cell, of the names beside it, and of what is said behind
-HEADING = ("Task", "Arm", "Trial", "Verdict", "Reason", "Requests", "Tokens", "Cost", "Seconds", "Workspace")
+HEADING = ("Task", "Arm", "Trial", "Verdict", "Reason", "Requests", "Bytes", "Tokens", "Cost", "Seconds", "Workspace")
 
 
 def page(run: EvalRun) -> str:
@@ -86,6 +86,7 @@ def _tokens(one: TrialResult) -> float:
 
 _TAKEN: dict[str, Callable[[TrialResult], float]] = {
     "Requests of a trial, on average": lambda one: one.requests,
+    "Bytes of the requests of a trial, on average": lambda one: one.sent,
     "Tokens of a trial, on average": _tokens,
     "Cost of a trial, on average": lambda one: one.cost,
     "Seconds of a trial, on average": lambda one: one.seconds,
@@ -107,6 +108,7 @@ def _taken(run: EvalRun, of: Callable[[TrialResult], float]) -> str:
 def _trial(one: TrialResult) -> Iterator[str]:
     kind = "passed" if one.verdict is TrialVerdict.PASSED else "failed"
     tokens = f"{_tokens(one):,.0f}"
-    cells = (one.reason, str(one.requests), tokens, f"{one.cost:.4f}", f"{one.seconds:g}", one.workspace)
+    taken = (str(one.requests), f"{one.sent:,}", tokens, f"{one.cost:.4f}", f"{one.seconds:g}")
+    cells = (one.reason, *taken, one.workspace)
     yield f'<td>{e(one.case)}</td><td>{e(one.arm)}</td><td>{one.number}</td><td class="{kind}">{e(one.verdict)}</td>'
     yield from (f"<td>{e(cell)}</td>" for cell in cells)

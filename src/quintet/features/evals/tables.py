@@ -8,7 +8,7 @@ from quintet.domain.base.text_table import table
 from quintet.domain.base.wording import counted
 from quintet.domain.evals.comparison import Comparison
 from quintet.domain.evals.rates import pass_rate
-from quintet.domain.evals.results import EvalRun, totals
+from quintet.domain.evals.results import ArmTotals, EvalRun, totals
 from quintet.domain.ports.trials import TrialVerdict
 
 HEADING = ("ARM", "PASSED", "NOT GRADED", "REQUESTS", "CALLS", "TOKENS", "COST")
@@ -22,7 +22,7 @@ def by_arm(run: EvalRun) -> list[str]:
             one.arm,
             str(one.rate),
             str(one.ungraded or "-"),
-            str(one.requests),
+            _or_dash(str(one.requests)),
             str(one.calls),
             f"{one.tokens:,}",
             f"{one.cost:.4f}",
@@ -30,6 +30,24 @@ def by_arm(run: EvalRun) -> list[str]:
         for one in sums
     ]
     return table(rows, heading=HEADING, right=(2, 3, 4, 5, 6))
+
+
+def taken(run: EvalRun) -> list[str]:
+    """What a trial of each arm took on average; an AI CLI does not say how often it asks, nor how much."""
+    rows = [
+        (one.arm, *(_or_dash(f"{amount / one.trials:{form}}") for amount, form in _amounts(one)))
+        for arm in run.arms
+        if (one := totals(arm, run.results)).trials
+    ]
+    return table(rows, heading=("A TRIAL OF", "REQUESTS", "BYTES", "TOKENS", "COST", "SECONDS"), right=range(1, 6))
+
+
+def _amounts(one: ArmTotals) -> Sequence[tuple[float, str]]:
+    return (one.requests, ".1f"), (one.sent, ",.0f"), (one.tokens, ",.0f"), (one.cost, ".4f"), (one.seconds, ".1f")
+
+
+def _or_dash(number: str) -> str:
+    return number if number.strip("0.") else "-"
 
 
 def by_task(run: EvalRun) -> list[str]:

@@ -8,6 +8,7 @@ from functools import reduce
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from quintet.adapters.files.paths import locate
 from quintet.app.late_parts import kept
@@ -23,7 +24,7 @@ from quintet.domain.ports.trials import TrialArm, TrialCase, TrialResult, TrialV
 from quintet.domain.tasks.executors import MAY_BE_THE_TASKS
 from quintet.domain.tasks.page import write_page
 from quintet.domain.tasks.task import TaskText
-from quintet.domain.turn.messages import Usage
+from quintet.domain.turn.messages import Request, Usage
 from quintet.engine.session.session import Session
 from quintet.features.evals.trials.work_checks import out_of_reach
 
@@ -40,6 +41,7 @@ class TrialSession:
         self._work = work
         self._shown = shown
         self._seconds = seconds
+        self._sent: list[int] = []  # bytes of each request
 
     async def run(self, model: Model | None) -> tuple[bytes, bytes, TrialResult]:
         """What it did: its answer, its events, and what it cost. ExecutorFailed where an AI CLI could not work."""
@@ -57,7 +59,13 @@ class TrialSession:
         events: list[p.Event] = []
         outcome: InputOutcome | None = None
         async with open_session(
-            self._work, surface=Surface.HEADLESS, axes=AXES, settings=settings, model=model, hidden=out_of_reach(case)
+            self._work,
+            surface=Surface.HEADLESS,
+            axes=AXES,
+            settings=settings,
+            model=model,
+            hidden=out_of_reach(case),
+            watch=self._measure,
         ) as session:
             try:
                 async with asyncio.timeout(self._seconds):
@@ -66,7 +74,11 @@ class TrialSession:
                 await session.submit(p.Interrupt())
         if arm.executor:
             _check_started(arm.executor, events, outcome)
-        return _summed_up(events, outcome)
+        answer, trace, result = _summed_up(events, outcome)
+        return answer, trace, structs.replace(result, requests=len(self._sent), sent=sum(self._sent))
+
+    def _measure(self, request: Request) -> None:
+        self._sent.append(len(msgspec.json.encode(request)))
 
     async def _add_task(self, text: str) -> None:
         """An AI CLI does tasks: the request becomes the one that there is."""
@@ -111,7 +123,6 @@ def _summed_up(events: list[p.Event], outcome: InputOutcome | None) -> tuple[byt
         0,
         TrialVerdict.BROKEN,
         status=str(value["status"]),
-        requests=sum(isinstance(event, p.ModelRequested) for event in events),
         calls=sum(isinstance(event, p.ToolFinished | p.ExecutorActed) for event in events),
         usage=reduce(Usage.plus, (one.usage for one in paid), Usage()),
         cost=sum(one.cost for one in paid),
