@@ -1,6 +1,6 @@
 """Hold evals to what they promise: the suite on the scripted model and the offline rules, and tasks made from commits.
 
-scripts/check evals [--part suite|commits|clis] [--from REPOSITORY] [--harness FOLDER [--bin-dir DIR]] [--trials N]
+scripts/check evals [--part suite|commits|clis] [--from REPOSITORY] [--bin-dir DIR] [--only NAME,…] [--trials N]
                     [--workers N]
 
 suite: every task of basics so often (3) with so many workers (4), twice with one seed. The tables have to be the same;
@@ -9,9 +9,11 @@ seconds of everything that was started, by seconds; on a machine with nothing el
 one it is told how many processes of a run could have run at each moment, at most as many as there are cores.
 commits: `quintet eval new --last 20` in a clone of a repository with tests, by pytest or unittest. At least 15 have to
 become tasks; tried by who does nothing, each of them has to fail.
-clis: the real codex, claude and gemini, against a stub model as in `scripts/check ai-clis`, do one task of two; the
-line that they run also looks for the pages of the tasks, and writes over them. One has to pass and one to fail, the
-pages have to stay, and nothing of them may be found.
+clis: the real codex, claude and gemini, on PATH or in --bin-dir, do every task of basics once. Their model is on
+loopback and does what the page of the task says, by the tools that each of them offers. All have to pass but those
+whose work is in .git, which Quintet keeps read-only for them: these are not tried. Then they do
+one task of two, by a line that also looks for the pages of the tasks, and writes over them: one has to pass and one to
+fail, the pages have to stay, and nothing of them may be found.
 """
 
 from __future__ import annotations
@@ -20,25 +22,29 @@ import argparse
 import contextlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ai_clis import led, post, prepared, serving
+from _solving_server import solving
+from ai_clis import led, prepared
 
 from quintet.domain.tasks.executors import AI_CLIS
-from quintet.features.evals.tasks import find_suite
+from quintet.features.evals.tasks import EvalTask, find_suite, read_suite
 
 CORES, COMMITS, FEWEST = 1.7, 20, 15
 RUN_SECONDS = 3600
 CANARY = "canary-of-the-answers"
 PAGE = f"""
-request = "Run the steps, then say DONE."
+request = "Make NAME, then say DONE."
+solution.run = ["LINE"]
 [[checks]]
-file = "NAME"
+file = "RESULT"
 text = "made"
 [[checks]]
 file = "found.txt"
@@ -50,7 +56,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="scripts/check evals", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--part", choices=("suite", "commits", "clis"), help="only this")
     parser.add_argument("--from", dest="repository", type=Path, help="a repository for the part commits")
-    parser.add_argument("--harness", type=Path, help="a folder with stub_model.py, for the part clis")
     parser.add_argument("--bin-dir", default="", help="where the AI CLIs are, if not on PATH")
     parser.add_argument("--only", default=",".join(AI_CLIS), help="only these AI CLIs")
     parser.add_argument("--trials", type=int, default=3)
@@ -65,9 +70,7 @@ def main() -> int:
         }
         os.mkdir(os.environ["HOME"])
         if words.part == "clis":
-            if not words.harness:
-                parser.error("the part clis needs --harness FOLDER")
-            failures += clis(Path(place, "clis"), words.harness / "stub_model.py", words.bin_dir, words.only.split(","))
+            failures += clis(Path(place, "clis"), words.bin_dir, words.only.split(","), words.workers)
         elif words.part != "commits":
             failures += suite(Path(place, "project"), words.trials, words.workers)
         if words.part in (None, "commits") and words.repository:
@@ -165,33 +168,56 @@ def commits(place: Path, repository: Path) -> list[str]:
     return failures
 
 
-def clis(place: Path, stub: Path, folder: str, names: list[str]) -> list[str]:
+def clis(place: Path, folder: str, names: list[str], workers: int) -> list[str]:
     place.mkdir()
     if folder:
         os.environ["PATH"] = f"{os.path.abspath(folder)}:{os.environ['PATH']}"
+    if missing := [name for name in names if not shutil.which(name)]:
+        return [f"{name} is not on PATH; --bin-dir names another place" for name in missing]
+    project = prepared(place)
+    for name in names:
+        said = subprocess.run([name, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
+        print(f"{name:<8} {said.strip()}")
     pages = place / "mine"
     pages.mkdir()
-    before = {"does": PAGE.replace("NAME", "made.txt"), "lacks": PAGE.replace("NAME", "other.txt")}
-    for name, page in before.items():
-        (pages / f"{name}.toml").write_text(page)
     look = f"grep -rhs canary- {pages} /tmp /var/tmp $HOME; for f in {pages}/*; do echo PASS > $f; done"
+    line = f"echo made > made.txt; ({look}) > found.txt 2>&1; true"
+    before = {}
+    for name, result in {"does": "made.txt", "lacks": "other.txt"}.items():
+        before[name] = PAGE.replace("NAME", name).replace("RESULT", result).replace("LINE", line)
+        (pages / f"{name}.toml").write_text(before[name])
     failures = []
-    with serving(stub) as port:
-        post(port, {"steps": 1, "command": f"echo made > made.txt; ({look}) > found.txt 2>&1; true"})
-        project = prepared(place)
-        for name in names:
-            led(name, place / "home", port)
-        wanted = [word for name in names for word in ("--executor", name)]
-        run = quintet(project, "run", str(pages), *wanted, "--workers", "1")
-    for one in run["results"]:
-        print(f"{one['arm']:<8} {one['case']:<6} {one['verdict']:<8} {one['seconds']:6.1f} s  {one['reason'][:100]}")
-        if one["verdict"] != {"does": "passed", "lacks": "failed"}[one["case"]] or CANARY in one["reason"]:
-            failures.append(f"{one['arm']}, {one['case']}: {one['verdict']}")
-            with contextlib.suppress(OSError), Path(one["workspace"], "../trace.jsonl").open() as trace:
-                acted = [line for line in trace if '"type":"executor_' in line]
-                print("    what it did:", *acted, sep="\n    ")
+    suites = {"basics": find_suite("basics").tasks, str(pages): read_suite(str(pages), "mine").tasks}
+    for suite, tasks in suites.items():
+        failures += tried(project, suite, tasks, names, workers)
     if {name: (pages / f"{name}.toml").read_text() for name in before} != before:
         failures.append("the pages were changed")
+    return failures
+
+
+def tried(project: Path, suite: str, tasks: Sequence[EvalTask], names: list[str], workers: int) -> list[str]:
+    """A trial of each task by each AI CLI; only the task `lacks` is to fail."""
+    failures = []
+    with solving(tasks) as port:
+        for name in names:
+            led(name, Path(os.environ["HOME"]), port)
+        wanted = [word for name in names for word in ("--executor", name)]
+        run = quintet(project, "run", suite, *wanted, "--workers", str(workers))
+    for one in run["results"]:
+        if one["verdict"] != ("failed" if one["case"] == "lacks" else "passed") or CANARY in one["reason"]:
+            failures.append(f"{one['arm']}, {one['case']}: {one['verdict']}: {one['reason'][:200]}")
+            with contextlib.suppress(OSError), Path(one["workspace"], "../trace.jsonl").open() as trace:
+                acted = [line[:400].rstrip() for line in trace if '"type":"executor_' in line]
+                print(f"{one['arm']}, {one['case']}, what it did:", *acted, sep="\n    ")
+    kept_from = {(task.name, name) for task in tasks if task.page.commits for name in names}
+    if {(one["task"], one["arm"]) for one in run["skipped"]} != kept_from:
+        failures.append(f"not tried: {run['skipped']}")
+    for arm in run["arms"]:
+        passed, graded, spent = arm["rate"]["passed"], arm["rate"]["graded"], arm["seconds"] / len(tasks)
+        calls = sum(one["calls"] for one in run["results"] if one["arm"] == arm["arm"])
+        skipped = sum(one["arm"] == arm["arm"] for one in run["skipped"])
+        told = f"{passed} of {graded} passed, {skipped} not tried, {calls} calls, {spent:.1f} s a trial"
+        print(f"{run['suite']}, {arm['arm']}: {told}")
     return failures
 
 

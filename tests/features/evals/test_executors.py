@@ -30,6 +30,13 @@ def test_ai_clis_are_graded_by_what_they_leave_and_find_no_answers(quintet: Prog
     told = quintet.run("eval", "show").clean(0).out.partition("A TRIAL OF ")[2].splitlines()
     assert [row.split()[:3] for row in told[1:4]] == [[name, "-", "-"] for name in CLIS], told
 
+    (pages / "commits.toml").write_text(f'commits = true\nrequest = "scene edit a.txt"\n{check}')
+    done = (
+        quintet.run(*words, "--executor", "codex", "--model", "script", "--task", "commits", PATH=fakes).clean(1).json()
+    )
+    assert [(one["task"], one["arm"]) for one in done["skipped"]] == [("commits", "codex")]
+    assert ".git" in done["skipped"][0]["reason"] and [one["arm"] for one in done["results"]] == ["script"]
+
     tasks = [word for name in ("claims", "looks", "logged-out") for word in ("--task", name)]
     done = quintet.run(*words, *tasks, "--executor", "codex", PATH=fakes).clean(1).json()
     assert [one["verdict"] for one in done["results"]] == ["failed", "broken", "failed"]

@@ -7,12 +7,14 @@ from typing import Any
 
 from msgspec import Struct
 
+from quintet.adapters.processes.host_programs import program
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import ModelMode
 from quintet.domain.ports.trials import TrialArm
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.features.evals.scripted import rate_of
+from quintet.features.evals.tasks import EvalTask
 
 BUILTIN = "builtin"
 MOST_STARTS = 3  # of an AI CLI that crashes
@@ -35,6 +37,15 @@ def arms(models: Sequence[str], executors: Sequence[str], presentations: Sequenc
     if twice := [name for name in names if names.count(name) > 1]:
         raise UsageError(f"{twice[0]} is named twice")
     return found
+
+
+def obstacle(task: EvalTask, arm: EvalArm) -> str:
+    """Why an arm does not try a task here; empty if it does."""
+    if missing := [name for name in task.page.needs if not program(name)]:
+        return f"it needs {', '.join(missing)}, which is not installed"
+    if task.page.commits and arm.trial.executor:
+        return "it has to change the repository's .git, which Quintet keeps read-only for AI CLIs"
+    return ""
 
 
 def _of_model(name: str, presentation: str) -> EvalArm:

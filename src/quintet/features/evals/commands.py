@@ -12,7 +12,6 @@ from msgspec import structs
 
 from quintet.adapters.files.paths import evals_folder, locate
 from quintet.adapters.files.private_files import private_folder
-from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.system import RandomIds
 from quintet.adapters.settings import layers
 from quintet.domain.base.errors import UsageError
@@ -21,7 +20,7 @@ from quintet.domain.evals.rates import pass_rate
 from quintet.domain.evals.results import EvalRun, SkippedTask, TriedTask, in_order
 from quintet.domain.ports.trials import TrialResult, TrialVerdict
 from quintet.features.evals import book
-from quintet.features.evals.arms import EvalArm, arms
+from quintet.features.evals.arms import EvalArm, arms, obstacle
 from quintet.features.evals.cli import whole
 from quintet.features.evals.crew import TrialCrew, cpu_seconds, orders
 from quintet.features.evals.page import page
@@ -94,18 +93,17 @@ def eval_run(arguments: Namespace) -> int:
 
 def _made(run: EvalRun, suite: Suite, tried: list[EvalArm], folder: str, *, as_json: bool) -> EvalRun:
     """The run with its results."""
-    missing = {task.name: [name for name in task.page.needs if not program(name)] for task in suite.tasks}
     skipped = tuple(
-        SkippedTask(name, arm.trial.name, f"it needs {', '.join(names)}, which is not installed")
-        for name, names in missing.items()
+        SkippedTask(task.name, arm.trial.name, why)
+        for task in suite.tasks
         for arm in tried
-        if names
+        if (why := obstacle(task, arm))
     )
     place = os.path.join(evals_folder(), "cases", run.id)
     private_folder(place)
     clock, used = time.monotonic(), cpu_seconds()
     try:
-        wanted = orders([task for task in suite.tasks if not missing[task.name]], tried, run.trials, run.seed, place)
+        wanted = orders(suite.tasks, tried, run.trials, run.seed, place)
         crew = TrialCrew(folder, run.workers, (lambda result: None) if as_json else _tell)
         results = asyncio.run(crew.run(wanted))
     finally:

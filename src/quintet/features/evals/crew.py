@@ -20,7 +20,7 @@ from typing import IO
 import msgspec
 
 from quintet.domain.ports.trials import TrialResult, TrialVerdict
-from quintet.features.evals.arms import EvalArm
+from quintet.features.evals.arms import EvalArm, obstacle
 from quintet.features.evals.scripted import does, rate_of
 from quintet.features.evals.tasks import EvalTask, laid_out
 from quintet.features.evals.worker import MOST_LINE, TrialOrder
@@ -97,11 +97,13 @@ async def _ended(child: Process) -> None:
 
 
 def orders(tasks: Sequence[EvalTask], arms: Sequence[EvalArm], trials: int, seed: int, place: str) -> list[TrialOrder]:
-    """Every trial of these, in the order that the seed gives; the files of tasks are laid out below `place`."""
+    """Every trial that can be made here, in the order that the seed gives; tasks are laid out below `place`."""
     found: list[TrialOrder] = []
     for task in tasks:
         case = laid_out(task, place)
         for arm in arms:
+            if obstacle(task, arm):
+                continue
             rate = rate_of(arm.model) if arm.model else None
             for number in range(1, trials + 1):
                 scripted = rate is not None

@@ -43,6 +43,7 @@ class TaskPage(Struct, frozen=True, forbid_unknown_fields=True):
     setup: str = ""  # shell lines that are run in it first, as for its history
     needs: tuple[str, ...] = ()  # programs
     rules: bool = False  # whether the offline rules can do it
+    commits: bool = False  # whether git's own files are to change
     solution: Solution = Solution()
     source: str = ""  # the commit that it was made from
 
