@@ -52,6 +52,17 @@ def test_only_what_stands_there_as_such_is_changed(line: str, wanted: str) -> No
     assert changed(f"def test_it():\n    {line}\n") == (f"def test_it():\n    {wanted}\n" if wanted else "")
 
 
+@pytest.mark.parametrize("chance", range(5))
+def test_what_was_expected_before_is_not_what_is_changed(chance: int) -> None:
+    more = "\n    def test_more(self):\n        self.assertEqual(double(5), 10)\n"
+    tests = {"test_double.py": (UNITTEST + more).encode(), "test_other.py": UNITTEST.encode()}
+    before = {"test_double.py": UNITTEST.encode(), "test_other.py": UNITTEST.encode()}
+    found = changed_tests(tests, lambda below: chance % below, before)
+    assert found["test_other.py"] == tests["test_other.py"]
+    assert found["test_double.py"].startswith(UNITTEST.encode()) and found["test_double.py"] != tests["test_double.py"]
+    assert changed_tests(before, lambda below: chance % below, before) != before, "nothing is new: any will do"
+
+
 @pytest.mark.parametrize("text", ["def test_(:", "\0", "", "x = 1\nassert x == 1\n"])
 def test_what_holds_no_test_is_not_changed(text: str) -> None:
     assert changed(text) == ""

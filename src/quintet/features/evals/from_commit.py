@@ -172,7 +172,7 @@ def _checked(files: CommitFiles, settings: Settings, seconds: float, place: str,
 
 
 def _graded(files: CommitFiles, work: str, check: TrialCheck, settings: Settings, seconds: float, place: str) -> Graded:
-    case = TrialCase("", "", "", files.tests, hidden=files.tests, checks=(check,))
+    case = TrialCase("", "", "", files.tests, work=files.before, hidden=files.tests, checks=(check,))
     copies = os.path.join(f"{place}-graded", "copy")  # beside the place, which nothing that is run can see
     try:
         return asyncio.run(check_work(case, work, settings, seconds, copies))

@@ -4,12 +4,14 @@ A line of a check runs in a fresh copy of the work, in a sandbox that holds noth
 what they expect, not another trial. What it printed is compared here, outside. So nothing that the work runs, prints
 or ends with says that it passed, and the sandbox ends what it leaves running.
 
-Hidden tests share a process with the work, which could end it early or hide what they find. So they are run once more,
-changed so that they have to fail; where runs pass all the same, the work hides failures.
+Hidden tests share a process with the work, which could end it early or hide what they find. So beside the real run
+there is one with tests that were changed so that they have to fail; where it passes too, the work hides failures. Both
+run at once, and chance says which of them is started first: work that knows the time does not know which it is in.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import secrets
 import shutil
@@ -46,7 +48,7 @@ async def check_work(case: TrialCase, work: str, settings: Settings, seconds: fl
     except (OSError, QuintetError) as error:
         return Graded(TrialVerdict.UNGRADED, f"the work could not be checked: {error}")
     finally:
-        shutil.rmtree(f"{place}.state", ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)
     return Graded(TrialVerdict.PASSED)
 
 
@@ -65,28 +67,48 @@ class _Check:
         check = self._check
         if check.file:
             return fault_of_file(check, _read(self._work, check.file))
-        tests = _files_below(self._case.hidden) if check.hidden else {}
-        if fault := await self._run(tests):
-            return fault
-        for controlled in _controls(tests) if check.hidden else ():
-            if not controlled or await self._run(controlled):
-                return ""
-        return HIDES_FAILURES if check.hidden else ""
+        if not check.hidden:
+            return await self._run(self._copied({}))
+        tests = _files_below(self._case.hidden)
+        for controlled in _controls(tests, self._case.work):
+            if not controlled:
+                return await self._run(self._copied(tests))
+            fault, seen = await self._both(tests, controlled)
+            if fault or seen:
+                return fault
+        return HIDES_FAILURES
 
-    async def _run(self, tests: dict[str, bytes]) -> str:
-        """What is wrong with a run with these tests."""
-        shutil.rmtree(self._place, ignore_errors=True)
-        copy = os.path.join(os.path.realpath(os.path.dirname(self._place)), os.path.basename(self._place), "work")
+    async def _both(self, tests: dict[str, bytes], controlled: dict[str, bytes]) -> tuple[str, str]:
+        """What is wrong with a run with the real tests, and with one beside it with those that have to fail."""
+        real, other = self._copied(tests), self._copied(controlled)
+        order = (real, other) if secrets.randbelow(2) else (other, real)
+        found = await asyncio.gather(*map(self._run, order), return_exceptions=True)
+        for one in found:
+            if isinstance(one, BaseException):
+                raise one
+        faults = dict(zip(order, map(str, found), strict=True))
+        return faults[real], faults[other]
+
+    def _copied(self, tests: dict[str, bytes]) -> str:
+        """A copy of the work with these tests, at a place whose name says nothing."""
+        copy = os.path.join(os.path.realpath(self._place), secrets.token_hex(6), "work")
         os.makedirs(os.path.dirname(copy))
         shutil.copytree(self._work, copy, symlinks=True, ignore=not_copied)
         _lay_over(copy, {path: text.encode() for path, text in self._check.files.items()})
         _lay_over(copy, tests)
-        places = Places(copy, f"{self._place}.state", f"{self._place}.config")
+        return copy
+
+    async def _run(self, copy: str) -> str:
+        """What is wrong with a run in a copy, which is gone then."""
+        above = os.path.dirname(copy)
+        places = Places(copy, f"{above}.state", f"{above}.config")
         runs = ContainedRuns(places, self._settings, hidden=out_of_reach(self._case))
         try:
             done = await runs.run(["sh", "-c", self._check.run], self._seconds, errors_apart=True)
         finally:
             await runs.close()
+            for folder in (above, f"{above}.state"):
+                shutil.rmtree(folder, ignore_errors=True)
         if done.timed_out:
             return f"it took more than {self._seconds:g} s"
         return fault_of_run(self._check, done.exit_code, done.output, done.errors)
@@ -102,9 +124,10 @@ def _files_below(folder: str) -> dict[str, bytes]:
     return found
 
 
-def _controls(tests: dict[str, bytes]) -> Iterator[dict[str, bytes]]:
-    """The tests, changed so that they have to fail; nothing for a language that has no control."""
-    changed = [found for _ in range(MOST_CONTROLS) if (found := changed_tests(tests, secrets.randbelow))]
+def _controls(tests: dict[str, bytes], work: str) -> Iterator[dict[str, bytes]]:
+    """The tests, changed so that they have to fail; nothing for a language that has no control. `work` is a folder."""
+    before = {path: text.encode() for path in tests if work and (text := _read(work, path)) is not None}
+    changed = [found for _ in range(MOST_CONTROLS) if (found := changed_tests(tests, secrets.randbelow, before))]
     yield from changed
     if not changed:
         yield longer_tests(tests, f"t{secrets.token_hex(6)}", secrets.randbelow(10**6))
