@@ -140,6 +140,7 @@ def test_the_program_itself_tells_on_every_surface(world: World, attacker: Attac
         shown = "".join((outcome.out + outcome.err).split())
         assert "sub/.git" in shown, (surface, outcome.out, outcome.err)
         assert ".vscode" in shown, (surface, outcome.out, outcome.err)
+        assert ("LEFT_BEHIND" in shown) is (surface == "doctor"), (surface, outcome.out, outcome.err)
     moved = attacker.opens("aside move")
     assert not (world.project / "sub/.git").exists(), moved.out
     assert "sub/.git" not in attacker.opens("headless").err

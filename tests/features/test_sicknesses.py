@@ -10,12 +10,13 @@ from tests.app.health.looking import is_fixed_once, is_left_alone, named, with_s
 from tests.app.health.sicknesses import Sickness
 from tests.features.sicknesses import FIXABLE, STAYING
 
+ROOT = Path(__file__).parents[2]
 # What is broken elsewhere: the machine itself, another process, a service.
 ELSEWHERE = {
     "STORE_UNWRITABLE": "tests/app/health/test_environment.py",
     "STORE_UNREACHABLE": "tests/app/health/test_environment.py",
-    "STORE_OLDER": "tests/features/postgres/test_schema.py",
-    "STORE_FAILED": "every other error of a store",
+    "STORE_OLDER": "tests/app/health/test_database.py",
+    "STORE_FAILED": "tests/app/health/test_database.py",
     "RUNTIME_DRIFT": "tests/app/health/test_installation.py",
     "INSTALL_CHANGED": "tests/app/health/test_installation.py",
     "OWNER_OUTDATED": "tests/app/health/test_installation.py",
@@ -27,7 +28,6 @@ ELSEWHERE = {
     "GIT_NOT_YOURS": "tests/app/health/test_machine.py",
     "CHECK_BROKEN": "tests/features/test_plugins.py",
     "PLUGIN_UNUSABLE": "tests/features/test_plugins.py",
-    "TASK_DUPLICATE": "dependency_problems of rows that were written twice",
     "LEFT_BEHIND": "tests/attacks/test_killed.py",
     "HELPER_WORKTREE_LEFT": "tests/features/helpers/test_checks.py",
     "WORKER_DEAD": "tests/features/workers/test_workers.py",
@@ -46,6 +46,8 @@ def test_every_kind_of_finding_is_made_for_real_and_there_are_more_than_forty() 
     made = {*fixable, *named(core.STAYING), *named(STAYING)}
     assert kinds == made | ELSEWHERE.keys() and not made & ELSEWHERE.keys()
     assert len(made) >= 60
+    for code, path in ELSEWHERE.items():
+        assert code in (ROOT / path).read_text(), f"{code} is not made in {path}"
     assert {kind.code for kind in every_kind() if kind.fixable} == fixable | {"HELPER_WORKTREE_LEFT"}
     assert all(kind.cause.endswith(".") and kind.cure for kind in every_kind())
 

@@ -94,8 +94,7 @@ TASK_FIELD_UNKNOWN = FindingKind(
     "TASK_FIELD_UNKNOWN", I, TASK, "A task's page has a field that Quintet does not know.", "Nothing to do."
 )
 _DEPENDENCIES = "Edit depends_on in its file."
-TASK_ORDER = {
-    "duplicate": FindingKind("TASK_DUPLICATE", E, TASK, "Two tasks have the same id.", _DEPENDENCIES),
+TASK_ORDER = {  # of tasks that are there: two of one id cannot be
     "unknown": FindingKind(
         "TASK_UNKNOWN", E, TASK, "A task depends on one that does not exist or was cancelled.", _DEPENDENCIES
     ),
