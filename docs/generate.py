@@ -250,10 +250,10 @@ def _errors() -> Iterator[str]:
     )
     kinds = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, errors.QuintetError)]
     rows = (
-        (_to_remedy(e.code), f"`{e.__name__}`", f"`{e.__mro__[1].__name__}`", str(e.exit_code), inspect.getdoc(e) or "")
+        (_to_remedy(e.code), inspect.getdoc(e) or "", str(e.exit_code), f"`{e.__name__}`", f"`{e.__mro__[1].__name__}`")
         for e in kinds
     )
-    yield _table(("code", "class", "is a", "exit", "meaning"), rows)
+    yield _table(("code", "meaning", "exit", "class", "is a"), rows)
     yield "## Agents and runs"
     yield (
         "The codes of a `RunFailed`, of the answer to an input in an agent's session, and of the `error` of a run. "

@@ -7,6 +7,7 @@ Nothing is loaded from elsewhere, and the search works from files on disk.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ("AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
+LATER = ("adr", "compatibility")  # what a search shows after the pages for users
 ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
 SETTINGS = """\
 site_name: Quintet
@@ -34,6 +36,7 @@ theme:
       scheme: slate
       primary: blue grey
       toggle: {icon: material/weather-sunny, name: light}
+extra_css: [docs/site.css]
 plugins: [search, offline]
 markdown_extensions:
   - tables
@@ -46,15 +49,19 @@ nav:
 
 
 def navigation(pages: Path) -> str:
-    """The pages in the order in which somebody new wants them."""
+    """The pages in the order in which somebody new wants them: that of docs/README.md, where it names them."""
+    order = re.findall(r"\]\(([\w/.-]+\.md)", (ROOT / "docs" / "README.md").read_text(encoding="utf-8"))
+
+    def place(name: str) -> tuple[int, str]:
+        return (order.index(name) if name in order else len(order), name)
 
     def listed(folder: str) -> str:
-        names = sorted(path.name for path in (pages / "docs" / folder).glob("*.md") if path.name != "README.md")
-        return "".join(f"    - docs/{folder}/{name}\n" for name in names)
+        names = (f"{folder}/{path.name}" for path in (pages / "docs" / folder).glob("*.md") if path.name != "README.md")
+        return "".join(f"    - docs/{name}\n" for name in sorted(names, key=place))
 
     first = "".join(f"    - docs/{name}.md\n" for name in ("tour", "tutorial", "install", "faq"))
     trust = "".join(f"    - docs/{name}.md\n" for name in ("approval", "security", "privacy", "platforms", "upgrade"))
-    trust += "    - SECURITY.md\n"
+    trust += "    - Report a vulnerability: SECURITY.md\n"
     code = "".join(
         f"    - docs/{name}.md\n" for name in ("architecture", "glossary", "library", "operators", "benchmarks")
     )
@@ -77,9 +84,22 @@ def lay_out(place: Path) -> None:
         shutil.copy(ROOT / name, pages / name)
     shutil.copy(ROOT / "README.md", pages / "index.md")
     for page in pages.rglob("*.md"):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace("(README.md", "(index.md") if page.parent == pages else text, encoding="utf-8")
+        text = cells(page.read_text(encoding="utf-8"))
+        if page.parent == pages:
+            text = text.replace("(README.md", "(index.md")
+        if page.parent.name in LATER:
+            text = f"---\nsearch: {{boost: 0.1}}\n---\n{text}"
+        page.write_text(text, encoding="utf-8")
     (place / "mkdocs.yml").write_text(SETTINGS + navigation(pages), encoding="utf-8")
+
+
+def cells(text: str) -> str:
+    """Bars in the code of tables without the backslash that only other readers of Markdown take away."""
+
+    def plain(row: re.Match[str]) -> str:
+        return re.sub(r"`[^`]+`", lambda code: code[0].replace("\\|", "|"), row[0])
+
+    return re.sub(r"^\|.*$", plain, text, flags=re.M)
 
 
 def search_from_disk(site: Path) -> None:

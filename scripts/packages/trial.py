@@ -2,9 +2,10 @@
 
 Usage, as root: python3 scripts/packages/trial.py [WAY…] [--base FOLDER] [--with PATH]… [--set NAME=VALUE]…
 Each way installs, shows the tour, opens a session at a terminal and one in a script, says how it is updated, and is
-uninstalled; then everything that is left is compared with what docs/upgrade.md says is left. Exit code: 1 if something
-failed or is left. Needs debootstrap; the system is made once, in FOLDER. PATH: a file or folder of this machine that
-its installers need (a list of indexes, say); the copies see it read-only.
+uninstalled; then everything that is left is compared with what docs/upgrade.md says is left. The image is made by its
+recipe and used in a container of buildah's. Exit code: 1 if something failed or is left. Needs debootstrap, and buildah
+for the image; the system is made once, in FOLDER. PATH: a file or folder of this machine that its installers need (a
+list of indexes, say); the copies see it read-only.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ WAYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # install, uninsta
                     ("rm ~/.local/bin/quintet", "rm -r ~/.cache/quintet")),
     "debian": (("# dpkg --install {deb}",), ("# dpkg --remove quintet",)),
 }  # fmt: skip
+IMAGE = "image"
 NAMES = ("/etc/resolv.conf",)
 USED = (
     "quintet --version",
@@ -69,24 +71,27 @@ class Here(NamedTuple):
 
 
 def main() -> int:
+    every = (*WAYS, IMAGE)
     parser = argparse.ArgumentParser(prog="trial.py", description="Try the packages on a bare Debian 12.")
-    parser.add_argument("way", nargs="*", help=f"{', '.join(WAYS)}; none: all of them")
+    parser.add_argument("way", nargs="*", help=f"{', '.join(every)}; none: all of them")
     parser.add_argument("--base", type=Path, default=Path("/var/tmp/quintet-debian"), help="where the system is made")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="a variable that they have")
     parser.add_argument("--with", dest="shown", action="append", default=[], metavar="PATH", help="shown read-only")
     words = parser.parse_args()
-    if unknown := [way for way in words.way if way not in WAYS]:
-        parser.error(f"there is no {unknown[0]}; there are {', '.join(WAYS)}")
+    if unknown := [way for way in words.way if way not in every]:
+        parser.error(f"there is no {unknown[0]}; there are {', '.join(every)}")
     if os.geteuid() != 0:
         parser.error("mounts and another root folder need root")
-    if not (words.base / "bin").exists():
+    ways = words.way or every
+    if set(ways) != {IMAGE} and not (words.base / "bin").exists():
         print(f"makes a Debian in {words.base}", flush=True)
         subprocess.run(
             ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm", words.base], check=True
         )
     here = Here((*NAMES, *words.shown), tuple(words.set))
-    with_installers(words.base, here)
-    wrong = [way for way in words.way or WAYS if not tried(way, words.base, here)]
+    if set(ways) != {IMAGE}:
+        with_installers(words.base, here)
+    wrong = [way for way in ways if not (image_tried() if way == IMAGE else tried(way, words.base, here))]
     print(f"wrong: {', '.join(wrong)}" if wrong else "all of them install, work, and leave what is documented")
     return bool(wrong)
 
@@ -122,6 +127,31 @@ def tried(way: str, base: Path, here: Here) -> bool:
     return done and not left
 
 
+def image_tried() -> bool:
+    """The image, made by its recipe, in a container without a runtime; with both removed, buildah has what it had."""
+    before, name = kept_images(), "localhost/quintet-trial"
+    if not shown(IMAGE, "scripts/packages/image", run([str(ROOT / "scripts/packages/image"), name])):
+        return False
+    container = run(["buildah", "from", name]).stdout.strip()
+    entered = ["buildah", "run", "--isolation", "chroot", container, "--", "/bin/bash", "-c"]
+    done = all(shown(IMAGE, line, run([*entered, f"cd; {line}"])) for line in USED)
+    run(["buildah", "rm", container])
+    run(["buildah", "rmi", name])
+    left = sorted(kept_images() - before)
+    print(f"{IMAGE}: {'works' if done else 'FAILED'}, {len(left)} left that is not documented", flush=True)
+    return done and not left
+
+
+def kept_images() -> set[str]:
+    return {line for kind in ("containers", "images") for line in run(["buildah", kind, "-q"]).stdout.splitlines()}
+
+
+def run(words: list[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    )
+
+
 def runs(way: str, line: str, root: Path, here: Here) -> bool:
     user = "root" if line.startswith("# ") else "stranger"
     dist = {"wheel": "*.whl", "sdist": "*.tar.gz", "single": "*-linux-x86_64", "deb": "*.deb"}
@@ -129,7 +159,10 @@ def runs(way: str, line: str, root: Path, here: Here) -> bool:
     command = line.removeprefix("# ")
     for key, path in named.items():
         command = command.replace(f"{{{key}}}", path)
-    said = inside(root, here, command, user)
+    return shown(way, line, inside(root, here, command, user))
+
+
+def shown(way: str, line: str, said: subprocess.CompletedProcess[str]) -> bool:
     text = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", said.stdout).strip()
     last = "\n".join(f"    {one}" for one in text.splitlines()[-12 if said.returncode else -3 :])
     print(f"{way}: {'ok' if not said.returncode else f'exit {said.returncode}'}: {line}\n{last}", flush=True)
@@ -156,10 +189,7 @@ def inside(root: Path, here: Here, command: str, user: str) -> subprocess.Comple
     bare += ["TERM=xterm-256color", "LANG=C.UTF-8", f"USER={user}", *here.variables]
     entered = shlex.join(["chroot", f"--userspec={user}:{user}", str(root), *bare, "/bin/bash", "-c", f"cd; {command}"])
     script = " && ".join([*mounts, f"exec {entered}"])
-    words = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script]
-    return subprocess.run(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
-    )
+    return run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script])
 
 
 def leftovers(changed: Path, base: Path) -> Iterator[str]:
