@@ -323,6 +323,12 @@ async def ask_the_caller(bench: Workbench, what: str) -> str:
     :what: what is asked
     \"""
     caller = await caller_of(bench)
+    if what == "secret":
+        import os
+        secret = os.environ["FAKE_API_TOKEN"]
+        caller.add(types.ResourceLink(name=secret, uri="test://more"))
+        about = {"type": "object", "properties": {"name": {"type": "string", "description": secret}}}
+        return str((await caller.ask(secret, about)).content) + (await caller.sample(secret, 10)).content.text
     caller.add(types.ResourceLink(name="more", uri="test://more"))
     if what == "model":
         return (await caller.sample("think", 10)).content.text
@@ -350,6 +356,32 @@ def test_a_tool_of_the_users_asks_the_client_and_gives_it_more_than_text(quintet
     assert [event["status"] for event in quintet.events("tool_finished")] == ["ok", "error"]
     alone = quintet.run("tools", "call", "ask_the_caller", "--args", '{"what": "person"}')
     assert "no MCP client has made this call" in alone.out + alone.err
+
+
+def test_no_known_secret_goes_to_the_client_beside_the_result(
+    quintet: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "sk-canary-1234567890-abcdef"
+    monkeypatch.setenv("FAKE_API_TOKEN", secret)
+    (tools := Path(os.environ["XDG_CONFIG_HOME"], "quintet/tools")).mkdir(parents=True, exist_ok=True)
+    (tools / "asker.py").write_text(ASKER)
+    asked: list[str] = []
+
+    async def fill_in(context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        asked.append(params.model_dump_json())
+        return types.ElicitResult(action="accept", content={"name": "Ada"})
+
+    async def think(context: object, params: types.CreateMessageRequestParams) -> types.CreateMessageResult:
+        asked.append(params.model_dump_json())
+        return types.CreateMessageResult(role="assistant", content=types.TextContent(text="yes"), model="m")
+
+    async def use(client: Client) -> None:
+        answer = await client.call_tool("ask_the_caller", {"what": "secret"})
+        assert not answer.is_error and len(answer.content) == 2
+        asked.append(answer.model_dump_json())
+
+    over_stdio(quintet, use, elicitation_callback=fill_in, sampling_callback=think)
+    assert len(asked) == 3 and secret not in "".join(asked)
 
 
 def test_a_client_of_the_newer_protocol_hears_what_it_listens_to(quintet: Program) -> None:
