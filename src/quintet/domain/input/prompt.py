@@ -125,10 +125,12 @@ def is_burst(text: str) -> bool:
 def is_one_line(text: str) -> bool:
     """Whether a prompt that rapid keys have filled is one line and its end: sent by a program, and no paste of lines.
 
-    A backslash at its end continues it.
+    A backslash at its end continues it. A command is none: it may turn a dial or make a rule, and what somebody else
+    put into a paste, its line's end included, does neither.
     """
     line = text.removesuffix("\n")
-    return line != text and "\n" not in line and bool(line.strip()) and not line.endswith("\\")
+    whole = line != text and "\n" not in line and not line.endswith("\\")
+    return whole and line.strip()[:1] not in ("", "/")
 
 
 _TYPED_SPACE = str.maketrans(dict.fromkeys("\r\n\t", " "))

@@ -205,6 +205,8 @@ def test_s4_keys_too_fast_to_be_typed_are_a_paste_and_submit_nothing(repo: Path)
         (["one\r", "two\r"], [], "one\ntwo\n"),
         (["first a line, then\r", "another\r"], [], "first a line, then\nanother\n"),
         (["it continues \\", "\r"], [], "it continues \\\n"),
+        (["/permission-profile unrestricted\r"], [], "/permission-profile unrestricted\n"),
+        ([" /permission-profile unrestricted", "\r"], [], " /permission-profile unrestricted\n"),
     ],
 )
 def test_one_rapid_line_and_enter_are_sent_and_more_lines_are_a_paste(
