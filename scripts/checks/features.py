@@ -157,9 +157,9 @@ def _run(copy: Path, words: tuple[str, ...]) -> subprocess.CompletedProcess[str]
     env = {"PYTHONPATH": f"{copy / 'src'}:{copy}"}
     if words[1] == "quintet":
         env |= {"HOME": str(copy), "XDG_STATE_HOME": str(copy / "state"), "XDG_CONFIG_HOME": str(copy / "config")}
-    return subprocess.run(
-        [sys.executable, "-P", "-c", code], cwd=copy, env={**os.environ, **env}, capture_output=True, text=True
-    )
+    env = {**os.environ, **env}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # or every program compiles all of Quintet anew
+    return subprocess.run([sys.executable, "-P", "-c", code], cwd=copy, env=env, capture_output=True, text=True)
 
 
 if __name__ == "__main__":
