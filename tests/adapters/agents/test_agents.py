@@ -156,6 +156,8 @@ def test_json_keeps_its_lines_whatever_its_escapes() -> None:
     assert refusal.value.line == 2
     with pytest.raises(NotReadable):
         read_json('{"half a character": "\\ud83d"}')
+    with pytest.raises(NotReadable):
+        read_json('{"not valid YAML": 1, "not valid YAML": 2}')
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,10 @@ class NotReadable(Exception):
         self.problem = problem
 
 
+class NotParsed(NotReadable):
+    """Not even YAML or JSON; other NotReadable is, and has more in it than is read here."""
+
+
 class Located(Struct):
     value: Any
     lines: dict[Place, int]
@@ -55,17 +59,20 @@ class _Open(Struct):
     key: str | None = None
 
 
-def read_yaml(text: str, first_line: int = 1, *, twice: bool = False) -> Located:
-    """`twice`: a key may stand twice, and the last one holds."""
+def read_yaml(text: str, first_line: int = 1, *, twice: bool = False, simple: bool = False) -> Located:
+    """`twice`: a key may stand twice, and the last one holds.
+
+    `simple`: every value is a text, and there are no brackets, anchors or tags.
+    """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Builder(first_line, twice).build(yaml.parse(text, Loader=loader))
+        return _Builder(first_line, twice, simple).build(yaml.parse(text, Loader=loader))
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + first_line if mark else first_line
-        raise NotReadable(line, f"not valid YAML: {error.problem or error.context}") from None
+        raise NotParsed(line, f"not valid YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
-        raise NotReadable(first_line, f"not valid YAML: {str(error).splitlines()[0]}") from None
+        raise NotParsed(first_line, f"not valid YAML: {str(error).splitlines()[0]}") from None
     except RecursionError:
         raise NotReadable(first_line, "nested too deeply") from None
 
@@ -85,9 +92,7 @@ def read_json(text: str) -> Located:
         raise NotReadable(1, "not valid JSON: nested too deeply, or a number too long") from None
     try:
         return Located(value, read_yaml(_PAIR.sub(_character, text)).lines)
-    except NotReadable as error:  # JSON that YAML does not read has its values and no lines; what is too much has none
-        if "not valid YAML" not in error.problem:
-            raise
+    except NotParsed:  # JSON that YAML does not read has its values and no lines; what is too much has none
         return Located(value, {})
 
 
@@ -173,9 +178,10 @@ def _by_lines(lines: list[str], known: Collection[str], needed: Collection[str])
 class _Builder:
     """Values from the parser's events, without recursion."""
 
-    def __init__(self, first_line: int, twice: bool) -> None:
+    def __init__(self, first_line: int, twice: bool, simple: bool) -> None:
         self.first_line = first_line
         self.twice = twice
+        self.simple = simple
         self.open: list[_Open] = []
         self.lines: dict[Place, int] = {}
         self.anchors: dict[str, tuple[Any, int]] = {}
@@ -186,6 +192,8 @@ class _Builder:
     def build(self, events: Any) -> Located:
         for event in events:
             line = event.start_mark.line + self.first_line
+            if self.simple:
+                self._keep_simple(event, line)
             if isinstance(event, yaml.DocumentStartEvent):
                 self.documents += 1
                 if self.documents > 1:
@@ -203,6 +211,14 @@ class _Builder:
                 self._weigh(done.weight)
         return Located(self.result, self.lines)
 
+    def _keep_simple(self, event: Any, line: int) -> None:
+        if getattr(event, "anchor", None):  # of an alias, too
+            raise NotReadable(line, "anchors and aliases are not allowed here")
+        if getattr(event, "tag", None):
+            raise NotReadable(line, "tags are not allowed here")
+        if getattr(event, "flow_style", False):
+            raise NotReadable(line, "lists and fields in brackets are not allowed here: put each on its own line")
+
     def _weigh(self, weight: int) -> None:
         if self.open:
             self.open[-1].weight += weight
@@ -219,7 +235,8 @@ class _Builder:
         if self.open and isinstance(self.open[-1].value, dict) and self.open[-1].key is None:
             self._key(event.value, line)
             return
-        value = _plain(event.value) if event.implicit[0] and not event.tag else event.value
+        typed = event.implicit[0] and not event.tag and not self.simple
+        value = _plain(event.value) if typed else event.value
         if event.anchor:
             self.anchors[event.anchor] = (value, 1)
         self._add(value, line)

@@ -6,13 +6,10 @@ import unicodedata
 from collections.abc import Collection
 from typing import Any
 
-import yaml
-
-from quintet.adapters.files.located_yaml import NotReadable, page_fields
+from quintet.adapters.files.located_yaml import NotReadable, page_fields, read_yaml
 from quintet.features.skills.skill import OWN, STANDARD
 
 MOST_NAME, MOST_DESCRIPTION, MOST_COMPATIBILITY = 64, 1024, 500
-MOST_DEPTH = 40  # of lists and fields in each other
 
 
 def fields_of(text: str, known: Collection[str]) -> tuple[dict[str, Any], str, str]:
@@ -75,7 +72,7 @@ def _name_errors(value: Any, folder_name: str) -> list[str]:
 
 
 def _strict_fields(text: str) -> dict[str, Any]:
-    """By the strict part of YAML: every value a text, no flow style, no anchors, no tags, no key twice."""
+    """By the simple part of YAML, and no key twice."""
     if not text.startswith("---"):
         raise ValueError("the page must begin with ---")
     parts = text.split("---", 2)
@@ -84,61 +81,9 @@ def _strict_fields(text: str) -> dict[str, Any]:
     if not parts[1].strip():
         raise ValueError("the frontmatter is empty")
     try:
-        value = _StrictBuilder().build(parts[1])
-    except yaml.YAMLError as error:
-        problem = getattr(error, "problem", "") or str(error).splitlines()[0]
-        raise ValueError(f"the frontmatter is not valid YAML: {problem}") from None
+        value = read_yaml(parts[1], simple=True).value
+    except NotReadable as error:
+        raise ValueError(f"line {error.line}: {error.problem}") from None
     if not isinstance(value, dict):
         raise ValueError("the frontmatter must be fields, each `name: value`")
     return value
-
-
-class _StrictBuilder:
-    """Values from the parser's events; ValueError for what the strict part does not have.
-
-    Each event is looked at before the next is parsed, so that what is refused costs nothing more.
-    """
-
-    def build(self, text: str) -> Any:
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        self._events = iter(yaml.parse(text, Loader=loader))
-        next(self._events)  # the beginning of the stream
-        if not isinstance(next(self._events), yaml.DocumentStartEvent):
-            return ""
-        value = self._value(next(self._events), 0)
-        next(self._events)  # the end of the document
-        if isinstance(next(self._events), yaml.DocumentStartEvent):
-            raise ValueError("the frontmatter must be one document")
-        return value
-
-    def _value(self, event: Any, depth: int) -> Any:
-        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-            raise ValueError("anchors and aliases are not allowed in the frontmatter")
-        if getattr(event, "tag", None):
-            raise ValueError("tags are not allowed in the frontmatter")
-        if isinstance(event, yaml.ScalarEvent):
-            return event.value
-        if event.flow_style:
-            raise ValueError(
-                "lists and fields in brackets are not allowed in the frontmatter: put each on its own line"
-            )
-        if depth == MOST_DEPTH:
-            raise ValueError(f"lists and fields are nested more than {MOST_DEPTH} deep")
-        return self._list(depth) if isinstance(event, yaml.SequenceStartEvent) else self._fields(depth)
-
-    def _list(self, depth: int) -> list[Any]:
-        values = []
-        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
-            values.append(self._value(event, depth + 1))
-        return values
-
-    def _fields(self, depth: int) -> dict[str, Any]:
-        values: dict[str, Any] = {}
-        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
-            key = self._value(event, depth + 1)
-            if not isinstance(key, str):
-                raise ValueError("the name of a field must be a text")
-            if key in values:
-                raise ValueError(f"{key} appears twice in the frontmatter")
-            values[key] = self._value(next(self._events), depth + 1)
-        return values
