@@ -105,7 +105,7 @@ def _first(places: Places, brought: list[str], does: bool) -> str:
 
 def _again(places: Places, trust: Trust, found: Pieces) -> TrustQuestion:
     asked = trusted_content.to_ask(trust, found)
-    old = any(one.kind == "not recorded" for one in asked)
+    old = any(one.kind is trusted_content.ChangeKind.NOT_RECORDED for one in asked)
     why = "You trusted this folder before its contents were recorded." if old else "You trusted this folder."
     about = (
         f"{on_one_line(places.root)}: {why}\nThis is not loaded until you say yes; the rest is "

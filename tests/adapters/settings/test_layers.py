@@ -8,6 +8,8 @@ from msgspec import Meta, Struct
 
 from quintet.adapters.files.paths import Places, locate
 from quintet.adapters.settings import layers as config
+from quintet.adapters.settings.checks import SETTINGS_IGNORED, SETTINGS_UNKNOWN, settings_are_taken
+from quintet.adapters.settings.checkup import Checkup
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.dials.axes import PermissionProfile, RunControl, WorkMode
 from quintet.domain.settings.meta import setting
@@ -405,3 +407,10 @@ def test_every_number_among_the_settings_has_a_least_value() -> None:
                 config.checked(config.Leaf(info.key, -2, "here", "here"), info)
             if info.default is not None:
                 assert config.checked(config.Leaf(info.key, info.default, "here", "here"), info) == info.default
+
+
+def test_the_doctor_tells_what_is_ignored_from_what_is_no_setting_whatever_the_folder_is_called(tmp_path: Path) -> None:
+    project = Project(tmp_path / "is not a setting")
+    project.own('[dials]\npermission_profile = "unrestricted"\n[limits]\nmax_truns = 7\n')
+    found = [finding.code for finding in settings_are_taken(Checkup(project.places, project.load()))]
+    assert found == [SETTINGS_UNKNOWN.code, SETTINGS_IGNORED.code]

@@ -102,13 +102,14 @@ KINDS = (
 def settings_are_taken(checkup: Checkup) -> Iterator[Finding]:
     """As the files are now: a session may have begun with others."""
     try:
-        warnings = load(checkup.places).warnings
+        loaded = load(checkup.places)
     except SettingsError as error:
         yield SETTINGS_BROKEN.of("settings", on_one_line(error.message), error.hint)
         return
-    for warning in map(on_one_line, warnings):
-        kind = SETTINGS_UNKNOWN if "is not a setting" in warning else SETTINGS_IGNORED
-        yield kind.of(warning.partition(": ")[0], warning)
+    for warning in loaded.warnings:
+        kind = SETTINGS_UNKNOWN if warning in loaded.unknown else SETTINGS_IGNORED
+        shown = on_one_line(warning)
+        yield kind.of(shown.partition(": ")[0], shown)
 
 
 def rules_have_an_effect(checkup: Checkup) -> Iterator[Finding]:

@@ -54,6 +54,7 @@ class LoadedSettings(Struct):
     settings: Settings
     values: dict[str, tuple[Any, str]] = field(default_factory=dict)  # key → value, source; only what was set
     warnings: list[str] = field(default_factory=list)
+    unknown: set[str] = field(default_factory=set)  # of the warnings, those about what is no setting
     trust: Trust = Trust()
     hook_problem: Callable[[str], str] = lambda command: ""  # why a hook may not be run as things are now
 
@@ -155,9 +156,9 @@ def _take(
         if info is None and leaf.key in tables().sections:
             raise SettingsError(f"{leaf.where}: {leaf.key} = {_shown(leaf.raw)}: expected a table, [{leaf.key}]")
         if info is None:
-            loaded.warnings.append(
-                f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, tables().catalogue())}"
-            )
+            warning = f"{leaf.where}: {leaf.key} is not a setting.{did_you_mean(leaf.key, tables().catalogue())}"
+            loaded.warnings.append(warning)
+            loaded.unknown.add(warning)
             continue
         if untrusted and info.reach != FREE and _only_out_of_bounds(leaf, info):  # it could not set this anyway
             (owned if info.reach == OWN else left_out).append(leaf)

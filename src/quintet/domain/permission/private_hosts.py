@@ -32,12 +32,15 @@ _UNROUTED = (
 )
 
 
+NO_ADDRESS = "not an address"
+
+
 def private_kind(address: str) -> str:
     """What keeps an address from being anybody's to reach, in words; empty if nothing does."""
     try:
         found = _inside(ip_address(address.partition("%")[0]))
     except ValueError:
-        return "not an address"
+        return NO_ADDRESS
     if found.is_loopback:
         return "loopback"
     if found.is_link_local:
@@ -129,7 +132,7 @@ def whole(written: str) -> str:
     if re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:(?!\d+(?:[/?#]|$))", text):
         return text
     host = re.split(r"[/:?#]", text)[0].lower()
-    near = host == "localhost" or host.endswith(".localhost") or private_kind(host) != "not an address"
+    near = host == "localhost" or host.endswith(".localhost") or private_kind(host) != NO_ADDRESS
     return f"{'http' if near else 'https'}://{text}"
 
 

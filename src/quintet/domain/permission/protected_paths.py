@@ -18,6 +18,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
 from fnmatch import translate
 from functools import cached_property
 from itertools import pairwise, product
@@ -49,6 +50,15 @@ QUINTET_PROTECTED = (
 )  # in .quintet
 
 
+class Hold(StrEnum):
+    """Whether a sandboxed command finds a protected path read-only."""
+
+    ALWAYS = "always"
+    NOT_FROM_GIT = "not from git"  # a line that is git's may write it
+    NEW = "new"  # a command may write what is there, and make none
+    NO = "no"
+
+
 class ProtectedPath(Struct, frozen=True):
     """Up to three names, each in a folder of the one before, at any depth; with a leading `/` only at the root.
 
@@ -58,8 +68,7 @@ class ProtectedPath(Struct, frozen=True):
     pattern: str
     reason: str
     kind: Literal["never", "ask"] = "ask"
-    # Whether a sandboxed command finds it read-only; "new": it may write what is there, and make none.
-    hold: Literal["always", "not from git", "new", "no"] = "always"
+    hold: Hold = Hold.ALWAYS
 
 
 _GIT = "git runs programs that these files name; only git may write here"
@@ -83,7 +92,9 @@ PROTECTED: tuple[ProtectedPath, ...] = (
     *_each(".git", _GIT, kind="never"),
     *_each(" ".join(f".quintet/{name}" for name in QUINTET_PROTECTED), _OWN, kind="never"),
     *_each(".mcp.json", "the programs it names are started", kind="never"),
-    *_each("HEAD", "a folder with HEAD, objects and refs is a repository to git, which runs what it names", hold="no"),
+    *_each(
+        "HEAD", "a folder with HEAD, objects and refs is a repository to git, which runs what it names", hold=Hold.NO
+    ),
     *_each(
         ".claude .agents .codex .gemini .cursor .windsurf .cline .clinerules .roo .kilocode .continue .kiro", _AGENT
     ),
@@ -109,18 +120,20 @@ PROTECTED: tuple[ProtectedPath, ...] = (
     *_each(".config/systemd .config/autostart .config/environment.d .config/nushell .local/bin .ssh", _STARTED),
     *_each(".husky .githooks .git-hooks .pre-commit-config.yaml .overcommit.yml .simple-git-hooks.json", _HOOKS),
     *_each("lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml lefthook-local.yml .lefthook", _HOOKS),
-    *_each("/.github/workflows /.github/actions /.gitlab-ci.yml /.gitlab/ci /.circleci", _CI, hold="not from git"),
-    *_each("/.travis.yml /azure-pipelines.yml /.azure-pipelines /bitbucket-pipelines.yml", _CI, hold="not from git"),
-    *_each("/Jenkinsfile /.drone.yml /.woodpecker /.woodpecker.yml /.woodpecker.yaml", _CI, hold="not from git"),
-    *_each("/.forgejo/workflows /.gitea/workflows /.buildkite /.cirrus.yml /.appveyor.yml", _CI, hold="not from git"),
-    *_each(".yarnrc.yml .yarn/releases .yarn/plugins .yarn/sdks .pnpmfile.cjs", _TOOL, hold="not from git"),
-    *_each(".cargo/config .cargo/config.toml", _TOOL, hold="not from git"),
+    *_each("/.github/workflows /.github/actions /.gitlab-ci.yml /.gitlab/ci /.circleci", _CI, hold=Hold.NOT_FROM_GIT),
+    *_each("/.travis.yml /azure-pipelines.yml /.azure-pipelines /bitbucket-pipelines.yml", _CI, hold=Hold.NOT_FROM_GIT),
+    *_each("/Jenkinsfile /.drone.yml /.woodpecker /.woodpecker.yml /.woodpecker.yaml", _CI, hold=Hold.NOT_FROM_GIT),
+    *_each(
+        "/.forgejo/workflows /.gitea/workflows /.buildkite /.cirrus.yml /.appveyor.yml", _CI, hold=Hold.NOT_FROM_GIT
+    ),
+    *_each(".yarnrc.yml .yarn/releases .yarn/plugins .yarn/sdks .pnpmfile.cjs", _TOOL, hold=Hold.NOT_FROM_GIT),
+    *_each(".cargo/config .cargo/config.toml", _TOOL, hold=Hold.NOT_FROM_GIT),
     *_each(".hgrc .jjconfig.toml .config/hg .config/jj .config/sapling", _STARTED),
     *_each(".hg/hgrc .hg/hgrc-not-shared .hg/sharedpath .sl/config .sl/hgrc .sl/sharedpath", _OTHER, kind="never"),
     *_each(".jj/repo/config.toml .jj/config.toml .jj/workspace-config.toml .pijul/config", _OTHER, kind="never"),
     *_each(".bzr/branch/branch.conf .bzr/control.conf _darcs/prefs/defaults", _OTHER, kind="never"),
-    *_each(".hg .sl .jj .pijul .bzr _darcs", _OTHER, kind="never", hold="new"),
-    *_each("/appveyor.yml /.semaphore /.teamcity /.builds /.build.yml /cloudbuild.yaml", _CI, hold="not from git"),
+    *_each(".hg .sl .jj .pijul .bzr _darcs", _OTHER, kind="never", hold=Hold.NEW),
+    *_each("/appveyor.yml /.semaphore /.teamcity /.builds /.build.yml /cloudbuild.yaml", _CI, hold=Hold.NOT_FROM_GIT),
 )
 
 
@@ -313,9 +326,9 @@ def protected_at(path: str) -> ProtectedPath | None:
 
 
 _WAYS = {  # what a link would lead past, and whether git may make one
-    one.pattern.strip("/").split("/")[0].lower(): one.hold == "not from git"
+    one.pattern.strip("/").split("/")[0].lower(): one.hold is Hold.NOT_FROM_GIT
     for one in reversed(PROTECTED)
-    if one.hold in ("always", "not from git") and "/" in one.pattern[1:]
+    if one.hold in (Hold.ALWAYS, Hold.NOT_FROM_GIT) and "/" in one.pattern[1:]
 }
 
 
@@ -325,13 +338,13 @@ def is_held(folder: str, name: str, committing: bool = False) -> bool:
     `committing`: the line is git's, which may write what only CI runs.
     """
     found = protected_at(f"{folder}/{name}")
-    return found is not None and (found.hold == "always" or (found.hold == "not from git" and not committing))
+    return found is not None and (found.hold is Hold.ALWAYS or (found.hold is Hold.NOT_FROM_GIT and not committing))
 
 
 def is_from_git(path: str) -> bool:
     """Whether a line that is git's may write `path`: what only CI runs, or something in it."""
     found = protected_by(path)
-    return found is not None and found.hold == "not from git"
+    return found is not None and found.hold is Hold.NOT_FROM_GIT
 
 
 def leads_to_held(name: str, committing: bool = False) -> bool:
@@ -342,7 +355,7 @@ def leads_to_held(name: str, committing: bool = False) -> bool:
 
 def may_not_appear(name: str) -> bool:
     """Whether a command may write an entry of this name that is there, and make none: other version control's."""
-    return any(one in _NAMED and _NAMED[one].hold == "new" for one in long_names(folded(name), _SHORT))
+    return any(one in _NAMED and _NAMED[one].hold is Hold.NEW for one in long_names(folded(name), _SHORT))
 
 
 def is_repository(names: Iterable[str]) -> bool:

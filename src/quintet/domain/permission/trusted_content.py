@@ -7,7 +7,8 @@ shown to the person. A digest is of the very bytes that are used.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from enum import StrEnum
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -52,9 +53,15 @@ class ProjectSetting(Struct, frozen=True):
     about: str = ""
 
 
+class ChangeKind(StrEnum):
+    NEW = "new"
+    CHANGED = "changed"
+    NOT_RECORDED = "not recorded"  # trusted before contents were
+
+
 class ContentChange(Struct, frozen=True):
     name: str
-    kind: Literal["new", "changed", "not recorded"]
+    kind: ChangeKind
 
 
 def changes(trust: Trust, pieces: Pieces) -> list[ContentChange]:
@@ -63,10 +70,14 @@ def changes(trust: Trust, pieces: Pieces) -> list[ContentChange]:
         return []
     known = trust.content
     return [
-        ContentChange(name, "not recorded" if known is None else "changed" if name in known else "new")
-        for name, data in sorted(pieces.items())
-        if not trust.covers(name, data)
+        ContentChange(name, _kind(name, known)) for name, data in sorted(pieces.items()) if not trust.covers(name, data)
     ]
+
+
+def _kind(name: str, known: Mapping[str, str] | None) -> ChangeKind:
+    if known is None:
+        return ChangeKind.NOT_RECORDED
+    return ChangeKind.CHANGED if name in known else ChangeKind.NEW
 
 
 def to_ask(trust: Trust, pieces: Pieces) -> list[ContentChange]:
