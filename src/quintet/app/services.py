@@ -22,7 +22,7 @@ from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.memory.remarks import Remark
 from quintet.domain.memory.shown import Lesson, RunShown
 from quintet.domain.permission.gate import Terms
-from quintet.domain.ports.skills import SkillNames
+from quintet.domain.ports.offers import SkillNames
 from quintet.domain.settings.settings import Settings
 from quintet.domain.skills.use import BegunBySkill
 from quintet.engine.commands.table import known

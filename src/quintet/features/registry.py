@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from quintet.features.feature import Feature
 
 if TYPE_CHECKING:
-    from quintet.domain.ports.answer_pages import AnswerPages
-    from quintet.domain.ports.remote_devices import RemoteDevices
+    from quintet.domain.ports.offers import AnswerPages, RemoteDevices
     from quintet.domain.ports.stores import StoreKind
     from quintet.domain.ports.trials import TrialRunner
     from quintet.domain.settings.settings import Settings

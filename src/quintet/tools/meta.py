@@ -9,8 +9,8 @@ from typing import Literal
 
 from quintet.domain.agents import workflow_progress as progress
 from quintet.domain.base.errors import ToolFailed
+from quintet.domain.ports.offers import SKILLS, SkillFinder
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.ports.skills import SKILLS, SkillFinder
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.tool_spec import ToolResult
 from quintet.tools.declare import tool

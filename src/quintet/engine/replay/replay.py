@@ -19,6 +19,7 @@ from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.journal.protocol import ModelRequested, Recorded, encode
 from quintet.domain.journal.recording import Header, RequestDigest, Segment, digest
 from quintet.domain.journal.state import fold
+from quintet.domain.ports.offers import Lessons, Recollection
 from quintet.domain.ports.ports import (
     Agents,
     Batch,
@@ -30,7 +31,6 @@ from quintet.domain.ports.ports import (
     RuleBook,
     ShellGrammar,
 )
-from quintet.domain.ports.recall import Lessons, Recollection
 from quintet.domain.ports.tasks import Plans
 from quintet.domain.ports.workers import Integration, Widened
 from quintet.domain.settings.settings import ModelSettings

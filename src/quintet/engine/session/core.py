@@ -39,7 +39,7 @@ from quintet.engine.turn.prompts import Prompts
 from quintet.engine.turn.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from quintet.domain.ports.recall import Lessons, Recollection
+    from quintet.domain.ports.offers import Lessons, Recollection
     from quintet.domain.ports.tasks import Plans
     from quintet.domain.ports.workers import Integration, Widened
     from quintet.domain.tasks.board import BoardEntry, UnderWay

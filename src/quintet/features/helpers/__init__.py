@@ -8,10 +8,14 @@ FEATURE = Feature(
     package=__name__,
     settings={"helpers": "settings:HelperSettings"},
     tools=("tools:run_helpers",),
-    slash=(FeatureCommand("helpers", "/helpers", "the helpers of this session: state, calls, cost", "slash:helpers"),),
+    slash=(
+        FeatureCommand("helpers", "/helpers", "the helpers of this session: state, calls, cost", "commands:in_session"),
+    ),
     commands=(
         CliCommand(
-            "helpers", "cli:helpers", "quintet helpers [SESSION] [--json]   the helpers of a session, and their reports"
+            "helpers",
+            "commands:HELPERS",
+            "quintet helpers [SESSION] [--json]   the helpers of a session, and their reports",
         ),
     ),
     checks=(FeatureCheck("checks:helpers_left_nothing", "checks:keep_work", "checks:KINDS"),),

@@ -12,7 +12,7 @@ from hashlib import sha256
 
 from msgspec import Struct
 
-from quintet.domain.ports.answer_pages import PATH
+from quintet.domain.ports.offers import ANSWER_PATH
 
 _TOKEN = re.compile(r"([A-Za-z0-9_-]{16,64})\.([0-9a-f]{64})")
 
@@ -57,7 +57,7 @@ def is_signed(given: str, link: AnswerLink, key: bytes) -> bool:
 
 
 def address(links_url: str, given: str) -> str:
-    return f"{links_url.rstrip('/')}/{PATH}/{given}"
+    return f"{links_url.rstrip('/')}/{ANSWER_PATH}/{given}"
 
 
 def _signature(link: AnswerLink, key: bytes) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials.axes import Surface
-from quintet.domain.ports.answer_pages import AnswerPage
+from quintet.domain.ports.offers import AnswerPage
 from quintet.features.remote.answer_links import AnswerLink, LinkState, id_in, is_signed
 from quintet.features.remote.book import RemoteBook
 from quintet.features.remote.values import InboundRow, submission_id

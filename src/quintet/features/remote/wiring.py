@@ -11,7 +11,7 @@ from quintet.adapters.files.paths import Places
 from quintet.adapters.secrets import store as secret_store
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import did_you_mean
-from quintet.domain.ports.remote_devices import RemoteDevice, RemoteUse
+from quintet.domain.ports.offers import RemoteDevice, RemoteUse
 from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
 from quintet.features.remote.book import RemoteBook, is_there
 from quintet.features.remote.channel import NAMES, Channel

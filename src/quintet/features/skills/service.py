@@ -1,4 +1,4 @@
-"""What a session holds of skills: finding one, using one, and the commands that are their names. See ports.skills."""
+"""What a session holds of skills: finding one, using one, and the commands that are their names. See ports.offers."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from quintet.domain.base.errors import QuintetError, ToolFailed
 from quintet.domain.permission.effects import Effect
+from quintet.domain.ports.offers import SKILLS
 from quintet.domain.ports.ports import Workbench
-from quintet.domain.ports.skills import SKILLS
 from quintet.domain.turn.tool_menu import ASSIST
 from quintet.domain.turn.tool_spec import ToolResult, Touch
 from quintet.features.skills.contents import OUTPUT, look

@@ -11,7 +11,7 @@ import time
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
-from quintet.domain.ports.answer_pages import PATH, AnswerPage, AnswerPages
+from quintet.domain.ports.offers import ANSWER_PATH, AnswerPage, AnswerPages
 from quintet.features.registry import answer_pages
 from quintet.features.web_ui import pages
 from quintet.features.web_ui.access import Attempts, Doors, Knock
@@ -28,7 +28,7 @@ class AnswerDoor:
 
     async def answer(self, request: Request, knock: Knock) -> Response:
         found = self._pages()
-        token = request.url.path.removeprefix(f"/{PATH}/")
+        token = request.url.path.removeprefix(f"/{ANSWER_PATH}/")
         if found is None or request.method not in ("GET", "HEAD", "POST"):
             return HTMLResponse(pages.problem(404, "There is no such page."), 404)
         if request.method == "POST":

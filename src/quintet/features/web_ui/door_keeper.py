@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from quintet.domain.ports.answer_pages import PATH
+from quintet.domain.ports.offers import ANSWER_PATH
 from quintet.features.web_ui import measured, pages
 from quintet.features.web_ui.access import (
     HEADERS,
@@ -77,7 +77,7 @@ class DoorKeeper:
         path = request.url.path
         if path.startswith("/static/"):
             return None
-        if path.startswith(f"/{PATH}/"):
+        if path.startswith(f"/{ANSWER_PATH}/"):
             return await self._links.answer(request, knock)
         address = request.client.host if request.client else ""
         token = request.query_params.get("token", "") if request.method == "GET" else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quintet.domain.base.safe_text import on_one_line
-from quintet.domain.ports.remote_devices import RemoteDevice, RemoteUse
+from quintet.domain.ports.offers import RemoteDevice, RemoteUse
 from quintet.features.web_ui.access import VisitorRole
 from quintet.features.web_ui.html import WIDE, e
 from quintet.features.web_ui.pages import SITE, simple
