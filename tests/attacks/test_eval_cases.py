@@ -46,7 +46,7 @@ def tried(repo: Path, case: Path, model: ScriptedModel, *, arm: int = 0) -> Tria
     assert runner
     chosen = arms(skill, by_model=False, both=True)[arm]
     chosen = TrialArm(chosen.name, {**SETTINGS, **chosen.settings}, chosen.prefix, chosen.shown)
-    return asyncio.run(runner.run(eval_cases(skill)[0].trial, chosen, 1, model))
+    return asyncio.run(runner.run(eval_cases(skill)[0], chosen, 1, model))
 
 
 @pytest.mark.parametrize("kind", ["link", "file", "folder"])

@@ -106,11 +106,11 @@ class DraftDesk:
                 return problems[0]
             for case in eval_cases(skill) if self._runner else ():
                 assert self._runner
-                result = await self._runner.run(case.trial, arms(skill, by_model=False, both=False)[0], 1)
+                result = await self._runner.run(case, arms(skill, by_model=False, both=False)[0], 1)
                 if result.workspace:
                     shutil.rmtree(os.path.dirname(result.workspace), ignore_errors=True)
                 if result.verdict is not TrialVerdict.PASSED:
-                    return f"its eval {case.trial.name}: {result.verdict}, {result.reason}"
+                    return f"its eval {case.name}: {result.verdict}, {result.reason}"
             return ""
         finally:
             shutil.rmtree(top, ignore_errors=True)

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from msgspec import Struct
-
 from quintet.adapters.settings.trust import leads_out, read_bytes
 from quintet.domain.base.errors import UsageError
 from quintet.domain.ports.trials import TrialArm, TrialCase
@@ -22,17 +20,12 @@ from quintet.features.skills.skill import Skill
 WITH, WITHOUT = "with", "without"
 
 
-class EvalCase(Struct, frozen=True):
-    trial: TrialCase
-    needs_model: bool
-
-
-def eval_cases(skill: Skill) -> list[EvalCase]:
+def eval_cases(skill: Skill) -> list[TrialCase]:
     """UsageError says what is wrong with a case."""
     return [_case(skill, folder) for folder in cases(skill.folder)]
 
 
-def _case(skill: Skill, folder: str) -> EvalCase:
+def _case(skill: Skill, folder: str) -> TrialCase:
     name, top = os.path.basename(folder), os.path.realpath(skill.folder)
     for part in sorted(os.listdir(folder)):  # what lies outside the skill is not its own to hand to a model or a grader
         if leads_out(top, os.path.join(folder, part)):
@@ -48,7 +41,7 @@ def _case(skill: Skill, folder: str) -> EvalCase:
     if len(graders) != 1:
         raise UsageError(f"{folder}: it needs one grader, as grader.sh, grader.py or any executable")
     line = str(fields.get("run") or "")
-    trial = TrialCase(
+    return TrialCase(
         suite=skill.name,
         name=name,
         task=task.strip(),
@@ -59,7 +52,6 @@ def _case(skill: Skill, folder: str) -> EvalCase:
         setup=next(_programs(folder, "setup"), ""),
         line=line,
     )
-    return EvalCase(trial, str(fields.get("needs") or "") == "model")
 
 
 def _programs(folder: str, stem: str) -> Iterator[str]:

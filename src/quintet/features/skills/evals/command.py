@@ -47,10 +47,10 @@ def skills_eval(arguments: Namespace) -> int:
         raise UsageError(f"{skill.name}: {skill.problem}")
     found = eval_cases(skill)
     if arguments.case:
-        unknown = set(arguments.case) - {one.trial.name for one in found}
+        unknown = set(arguments.case) - {one.name for one in found}
         if unknown:
             raise UsageError(f"{skill.name} has no case {min(unknown)}")
-        found = [one for one in found if one.trial.name in arguments.case]
+        found = [one for one in found if one.name in arguments.case]
     if not found:
         raise UsageError(f"{skill.name} has no evals: put cases into {os.path.join(skill.folder, 'evals')}/case-N")
     runner: TrialRunner | None = trial_runner(places, loaded)

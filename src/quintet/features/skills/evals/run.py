@@ -9,8 +9,7 @@ from msgspec import Struct
 
 from quintet.domain.evals.results import ArmTotals, totals
 from quintet.domain.ports.ports import Model
-from quintet.domain.ports.trials import TrialArm, TrialResult, TrialRunner, TrialVerdict
-from quintet.features.skills.evals.cases import EvalCase
+from quintet.domain.ports.trials import TrialArm, TrialCase, TrialResult, TrialRunner, TrialVerdict
 
 NEEDS_MODEL = "needs a model: connect one, or name one with --model"
 
@@ -31,7 +30,7 @@ class EvalReport(Struct, frozen=True):
 
 async def run_evals(
     skill: str,
-    found: Sequence[EvalCase],
+    found: Sequence[TrialCase],
     arms: Sequence[TrialArm],
     trials: int,
     runner: TrialRunner,
@@ -45,13 +44,13 @@ async def run_evals(
     results: list[TrialResult] = []
     skipped: list[tuple[str, str]] = []
     for one in found:
-        if offline and not one.trial.line:
-            skipped.append((one.trial.name, NEEDS_MODEL))
+        if offline and not one.line:
+            skipped.append((one.name, NEEDS_MODEL))
             continue
-        chosen = arms[:1] if one.trial.line else arms
+        chosen = arms[:1] if one.line else arms
         for arm in chosen:
-            for number in range(1, (1 if one.trial.line else trials) + 1):
-                results.append(await runner.run(one.trial, arm, number, model))
+            for number in range(1, (1 if one.line else trials) + 1):
+                results.append(await runner.run(one, arm, number, model))
                 tell(results[-1])
     names = [arm.name for arm in arms if any(one.arm == arm.name for one in results)]
     return EvalReport(skill, model_name, tuple(results), tuple(totals(name, results) for name in names), tuple(skipped))
