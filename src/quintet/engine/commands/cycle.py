@@ -129,7 +129,7 @@ def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]
     choices = [
         Choice(
             key,
-            f"autonomous, profile {profile}{' (as now)' * (profile is axes.permission_profile)}{_at(axes, key)}",
+            f"autonomous, profile {profile}{' (as now)' if profile is axes.permission_profile else ''}{_at(axes, key)}",
             only_selects=_widens(axes, profile) or UNSET,
         )
         for key, profile in profiles.items()

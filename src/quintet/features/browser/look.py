@@ -120,7 +120,7 @@ class _Looker:
                 found = await self.look_at(child, f"f{number}:", depth + 1)
         except TimeoutError:
             return [f"{head} (does not respond)"]
-        hidden = found["unseen"] + found["below"] + len(found["later"]) * (depth > 0)
+        hidden = found["unseen"] + found["below"] + (len(found["later"]) if depth else 0)
         lines = found["seen"] + found["later"]
         more = [f"  ({hidden} more lines in f{number})"] if hidden else []
         return [head, *(f"  {line}" for line in lines), *more]

@@ -49,7 +49,8 @@ class Console:
     def write(self, kind: str, text: str) -> None:
         self._dropped += len(self._messages) == MOST_MESSAGES
         self.errors += kind == "error"
-        self._messages.append(f"{kind}: {text[:MOST_MESSAGE]}{'…' * (len(text) > MOST_MESSAGE)}")
+        cut = "…" if len(text) > MOST_MESSAGE else ""
+        self._messages.append(f"{kind}: {text[:MOST_MESSAGE]}{cut}")
 
     def on_message(self, message: ConsoleMessage) -> None:
         where = message.location

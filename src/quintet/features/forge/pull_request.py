@@ -90,7 +90,8 @@ def _patches(files: list[Any]) -> str:
             out.append(f"diff {file['filename']}\n{patch}")
         else:
             left_out.append(file["filename"])
-    note = f"(not shown here: {', '.join(left_out[:50])}{' …' * (len(left_out) > 50)})" if left_out else ""
+    more = " …" if len(left_out) > 50 else ""
+    note = f"(not shown here: {', '.join(left_out[:50])}{more})" if left_out else ""
     return "\n\n".join(filter(None, ("## Diff", *out, note)))
 
 

@@ -108,9 +108,10 @@ class LibraryStore:
                     count += 1
                     row = int(self._all("add_page", id, count, text)[0][0])
                     words += len(text.split())
-                    blank += not text
                     if text:
                         self._run("add_words", row, text)
+                    else:
+                        blank += 1
                 self._run("count_pages", count, words, blank, id)
                 self._execute("COMMIT")
             except BaseException:

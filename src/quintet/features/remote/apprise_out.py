@@ -31,7 +31,7 @@ class Apprise:
                 f"{self._wrong} of {self._wrong + self._count} apprise addresses cannot be read",
                 hint="quintet secrets set APPRISE_URLS_SECRET",
             )
-        return f"{self._count} apprise address{'es' * (self._count > 1)}"
+        return f"{self._count} apprise {'address' if self._count == 1 else 'addresses'}"
 
     async def send(self, account: Account, message: Outgoing) -> SentMessage:
         links = [f"{label}: {address}" for label, address in message.links]

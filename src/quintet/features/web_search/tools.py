@@ -99,12 +99,13 @@ async def web_get_contents(bench: Workbench, urls: tuple[str, ...]) -> ToolResul
 
 
 def _page(bench: Workbench, page: Page, room: int) -> str:
-    note = page.note
+    note, cut = page.note, ""
     if (over := len(page.text) - room) > 0:
+        cut = "…"
         where = kept(bench, f"page-{hashlib.sha256(page.url.encode()).hexdigest()[:16]}.txt", page.text)
         note = "; ".join(filter(None, (note, f"{over} characters omitted; Read the full page in {where}")))
     head = f"# {page.title}\n{page.url}" if page.title else page.url
-    body = (page.text[:room].strip() + "…" * (over > 0)) or "(the page contains no text)"
+    body = (page.text[:room].strip() + cut) or "(the page contains no text)"
     return "\n\n".join(filter(None, (head, body, f"({note})" if note else "")))
 
 

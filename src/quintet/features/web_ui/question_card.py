@@ -162,9 +162,10 @@ def _plan_card(plan: Sequence[PlannedTask], asked: p.QuestionAsked | None, axes:
 
 def _planned(plan: Sequence[PlannedTask], at: int) -> str:
     task, ids = plan[at], [one.id for one in plan]
-    notes = [f"after {', '.join(task.depends_on)}"] * bool(task.depends_on)
-    notes += [f"verified by {task.verification}"] * bool(task.verification)
-    about = f"<small>{e(' · '.join(notes))}</small>" if notes else ""
+    after = f"after {', '.join(task.depends_on)}" if task.depends_on else ""
+    verified = f"verified by {task.verification}" if task.verification else ""
+    notes = " · ".join(filter(None, (after, verified)))
+    about = f"<small>{e(notes)}</small>" if notes else ""
     title = e(exactly(task.title))
     buttons = [
         _move(plan, at, at - 1, f"plan-up-{at}", "↑", f"Move up: {title}") if at else "",
