@@ -7,6 +7,7 @@ import asyncio
 import json
 import sys
 import tempfile
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -25,6 +26,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def say(text: str, figures: dict[str, Any], as_json: bool) -> None:
     sys.stdout.write(f"{json.dumps(figures, indent=2) if as_json else text}\n")
+
+
+async def seconds_of(work: Callable[[], Awaitable[Any]]) -> float:
+    began = time.perf_counter()
+    await work()
+    return time.perf_counter() - began
 
 
 def verdict(met: bool) -> str:

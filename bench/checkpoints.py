@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from statistics import median
 from typing import Any
 
-from _table import say, table, verdict
+from _table import say, seconds_of, table, verdict
 
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 
@@ -68,9 +68,7 @@ def _git(root: str, *arguments: str) -> None:
 
 
 async def _timed(work: Callable[[], Awaitable[Any]]) -> float:
-    began = time.perf_counter()
-    await work()
-    return (time.perf_counter() - began) * 1000
+    return await seconds_of(work) * 1000
 
 
 async def _bare(root: str, *arguments: str) -> float:

@@ -10,12 +10,11 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable
 from statistics import median
 from typing import Any
 
 from _database import database_server
-from _table import measured_in_a_folder, table
+from _table import measured_in_a_folder, seconds_of, table
 
 from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.sqlite.store import SqliteStore
@@ -35,12 +34,6 @@ EVENT = (
     "tool_finished",
     encode(ToolFinished(call="c", tool="bash", status=CallStatus.OK, content="a line of output\n" * 8)),
 )
-
-
-async def _timed(work: Callable[[], Awaitable[Any]]) -> float:
-    began = time.perf_counter()
-    await work()
-    return time.perf_counter() - began
 
 
 async def _measure(folder: str, events: int) -> dict[str, Any]:
@@ -67,11 +60,11 @@ async def _compared(stores: dict[str, tuple[ProjectStore, ProjectStore]], events
         await store.create(SessionRow("s", AT, AT, "", 0, "", b"{}", "", 0, "", 0.0), _batch(1))
     for number in range(events + 20):
         for kind, (store, _) in stores.items():
-            taken = await _timed(lambda store=store: store.append("s", _batch(1)))  # type: ignore[misc]
+            taken = await seconds_of(lambda store=store: store.append("s", _batch(1)))  # type: ignore[misc]
             one[kind] += [taken] if number >= 20 else []
     for _ in range(BATCHES):
         for kind, (store, _) in stores.items():
-            many[kind].append(await _timed(lambda store=store: store.append("s", _batch(BATCH))))  # type: ignore[misc]
+            many[kind].append(await seconds_of(lambda store=store: store.append("s", _batch(BATCH))))  # type: ignore[misc]
     for kind, (store, other) in stores.items():
         began = time.perf_counter()
         count = len(store.read("s"))

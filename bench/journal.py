@@ -10,12 +10,12 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from statistics import mean, median
 from typing import Any
 
-from _table import measured_in_a_folder, table, verdict
+from _table import measured_in_a_folder, seconds_of, table, verdict
 
 import quintet
 from quintet.adapters.files.paths import locate
@@ -122,18 +122,12 @@ def an_event(number: int) -> Event:
     )
 
 
-async def _timed(work: Callable[[], Awaitable[Any]]) -> float:
-    began = time.perf_counter()
-    await work()
-    return time.perf_counter() - began
-
-
 async def _side_by_side(bare: Bare, journal: Journal, rounds: int) -> tuple[list[float], list[float]]:
     """Seconds of bare writes and of appends, one of each in turns."""
     writes, appends = [], []
     for number in range(rounds):
-        writes.append(await _timed(bare.write))
-        appends.append(await _timed(lambda number=number: journal.append(an_event(number))))  # type: ignore[misc]
+        writes.append(await seconds_of(bare.write))
+        appends.append(await seconds_of(lambda number=number: journal.append(an_event(number))))  # type: ignore[misc]
     return writes, appends
 
 
@@ -171,9 +165,9 @@ async def _batches(bare: Bare, journal: Journal) -> dict[str, float]:
     events = [an_event(number) for number in range(BATCH)]
     writes, together, at_once = [], [], []
     for _ in range(BATCHES):
-        writes += [await _timed(bare.write) for _ in range(10)]
-        together.append(await _timed(lambda: asyncio.gather(*(journal.append(event) for event in events))))
-        at_once.append(await _timed(lambda: journal.append(*events)))
+        writes += [await seconds_of(bare.write) for _ in range(10)]
+        together.append(await seconds_of(lambda: asyncio.gather(*(journal.append(event) for event in events))))
+        at_once.append(await seconds_of(lambda: journal.append(*events)))
     rate = 1 / mean(writes)
     return {
         "bare_per_second": round(rate),

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quintet.adapters.files.paths import Places, locate
+from quintet.adapters.files.private_files import listed
 from quintet.adapters.protected.crash_record import move_all_aside
 from quintet.adapters.protected.left_behind import left_behind, names, protection_then
 from quintet.adapters.protected.moved_aside import STORES, move_back, new_store
@@ -57,7 +58,7 @@ def _moved_out(places: Places) -> list[str]:
 def _stores(places: Places) -> list[str]:
     """The folders of what was moved out, the newest first."""
     parent = os.path.join(places.scratch, STORES)
-    stamps = [stamp for stamp in _listed(parent) if stamp.replace("-", "").isdigit()]
+    stamps = [stamp for stamp in listed(parent) if stamp.replace("-", "").isdigit()]
     stamps.sort(key=lambda stamp: [int(number) for number in stamp.split("-")], reverse=True)
     return [os.path.join(parent, stamp) for stamp in stamps]
 
@@ -131,13 +132,6 @@ def _taken_back(places: Places, name: str) -> str:
             raise UsageError(f"{visible(name)}: cannot be restored ({why}). It is in {visible(store)}") from None
         return store
     raise NotFound(f"{visible(name)}: no file with this name was moved out of the project")
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
 
 
 def _path(parser: ArgumentParser) -> None:

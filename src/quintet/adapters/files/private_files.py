@@ -33,6 +33,14 @@ def private_folder(path: str) -> None:
                 raise
 
 
+def listed(folder: str) -> list[str]:
+    """The names in a folder; none if it does not exist."""
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []
+
+
 def read_json(path: str, meanwhile: str) -> Any:
     """The file's content, None if there is none; `meanwhile` says what holds until a broken one is fixed."""
     try:

@@ -13,7 +13,7 @@ from hashlib import sha256
 from shutil import rmtree
 
 from quintet.adapters.files.paths import Places
-from quintet.adapters.files.private_files import private, private_folder
+from quintet.adapters.files.private_files import listed, private, private_folder
 from quintet.adapters.tasks.task_folder import MOST_BYTES, TaskFolder, unwritable
 from quintet.domain.base.errors import StoreError, StoreUnwritable, UsageError
 from quintet.domain.ports.tasks import DRAFT
@@ -117,7 +117,7 @@ class PlanFolder:
 
     def pages(self, run: str) -> list[tuple[str, str]]:
         folder = os.path.join(self._plans, run)
-        names = sorted(name for name in _listed(folder) if name.endswith(".md") and name[0] != ".")
+        names = sorted(name for name in listed(folder) if name.endswith(".md") and name[0] != ".")
         if len(names) > MOST_PAGES:
             raise UsageError(f"{folder}: {len(names)} pages; a plan has at most {MOST_PAGES}")
         return [(name, _read(os.path.join(folder, name))) for name in names]
@@ -141,7 +141,7 @@ class PlanFolder:
 
     def clear(self, run: str) -> None:
         folder = os.path.join(self._plans, run)
-        for name in _listed(folder):
+        for name in listed(folder):
             path = os.path.join(folder, name)
             try:
                 if os.path.isdir(path) and not os.path.islink(path):
@@ -158,13 +158,6 @@ class PlanFolder:
         except OSError as error:
             raise unwritable(folder, error) from error
         return os.path.join(folder, f"{call}.out")
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except FileNotFoundError:
-        return []
 
 
 def _read(path: str) -> str:

@@ -70,6 +70,11 @@ class Axes(Struct, frozen=True, gc=False):
     def on(self, surface: Surface) -> Axes:
         return self if surface is self.surface else structs.replace(self, surface=surface)
 
+    @property
+    def user_mode(self) -> str:
+        """What a model request is recorded as: part of a conversation, or of work."""
+        return "Chat" if self.work_mode is WorkMode.CHAT else "Agent"
+
 
 INTERACTIVE = Axes()
 UNATTENDED = Axes(WorkMode.CHAT, RunControl.AUTONOMOUS, PermissionProfile.RESTRICTED, ModelMode.SMART, Surface.HEADLESS)

@@ -14,7 +14,7 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.base.text_table import GAP, table
 from quintet.domain.base.wording import counted, did_you_mean
 from quintet.domain.dials import badge
-from quintet.domain.dials.axes import Axes, WorkMode
+from quintet.domain.dials.axes import Axes
 from quintet.domain.journal.protocol import (
     ExecutorEnded,
     HistoryCompacted,
@@ -90,10 +90,10 @@ def _line(request: TimedActivity) -> RequestLine:
             tool_count, reasoning = event.tool_count, event.reasoning
             told = request.spent if request.outcome != "open" else None
         case ModelConsulted():
-            user_mode, stage, model, attempt = _user_mode(event.axes), CONSULT, event.model, 1
+            user_mode, stage, model, attempt = event.axes.user_mode, CONSULT, event.model, 1
             tool_count, reasoning, told = 0, False, event
         case ExecutorEnded():
-            user_mode, stage, model, attempt = _user_mode(event.axes), event.role, event.executor, event.attempt
+            user_mode, stage, model, attempt = event.axes.user_mode, event.role, event.executor, event.attempt
             tool_count, reasoning, told = 0, False, event
         case _:
             raise TypeError(f"{type(event).__name__} is not a request")
@@ -119,10 +119,6 @@ def _line(request: TimedActivity) -> RequestLine:
         cost=told.cost if told else 0.0,
         seconds=request.seconds,
     )
-
-
-def _user_mode(axes: Axes) -> str:
-    return "Chat" if axes.work_mode is WorkMode.CHAT else "Agent"
 
 
 def requests(events: Iterable[Recorded]) -> list[RequestLine]:

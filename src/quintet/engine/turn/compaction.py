@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable
 from msgspec import structs
 
 from quintet.domain.base.errors import ModelContextOverflow, ModelError, SettingsError
-from quintet.domain.dials.axes import WorkMode
 from quintet.domain.journal.protocol import ErrorInfo, HistoryCompacted, ModelFailed, ModelRequested, Noticed, Signal
 from quintet.domain.journal.state import SessionState
 from quintet.domain.models.reply import Reply
@@ -163,7 +162,7 @@ class Compaction:
                 turn=self._turn,
                 run=state.turns.open.run if state.turns.open else "",
                 conversation=state.session,
-                user_mode="Chat" if state.axes.work_mode is WorkMode.CHAT else "Agent",
+                user_mode=state.axes.user_mode,
                 stage=compaction.STAGE,
                 model=name,
                 tool_count=0,

@@ -146,7 +146,7 @@ class Asker:
                 turn=self._turn,
                 run=state.turns.open.run if state.turns.open else "",
                 conversation=state.session,
-                user_mode="Agent" if policy.is_agent(axes) else "Chat",
+                user_mode=axes.user_mode,
                 stage=stage,
                 model=name,
                 tool_count=len(plan.tools),
