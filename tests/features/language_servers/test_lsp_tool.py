@@ -280,6 +280,61 @@ def fake(folder: Path, name: str, code: str) -> None:
     program.chmod(0o755)
 
 
+@pytest.mark.parametrize("folder", ["project", "installed"])
+def test_a_typescript_that_the_server_cannot_use_is_named_with_the_remedy(
+    repo: Path, tmp_path: Path, folder: str
+) -> None:
+    """TypeScript 7, which has no tsserver, in the project or beside the server; TypeScript 5 is one that it can use."""
+    modules = {"project": repo, "installed": tmp_path / "installed"}[folder] / "node_modules"
+    served = tmp_path / "installed/node_modules"
+    fake(served / "typescript-language-server", "typescript-language-server", SAYS_HELLO)
+    (served / ".bin").mkdir()
+    (served / ".bin/typescript-language-server").symlink_to("../typescript-language-server/typescript-language-server")
+    (modules / "typescript/lib").mkdir(parents=True)
+
+    async def cannot(tools: Asking) -> None:
+        tools.write("a.ts", "")
+        said = await tools.refused("file_diagnostics", "a.ts")
+        assert said.splitlines() == [
+            f"typescript-language-server cannot use the TypeScript in {modules}/typescript: it has no lib/tsserver.js",
+            "The user can install what it needs: npm install -g typescript@5 typescript-language-server",
+        ]
+
+    async def can(tools: Asking) -> None:
+        assert "hello from" in await tools.refused("file_diagnostics", "a.ts")
+
+    search = (str(served / ".bin"),)
+    asking(repo, cannot, search=search, own_code=True)
+    (modules / "typescript/lib/tsserver.js").write_text("")
+    asking(repo, can, search=search, own_code=True)
+
+
+def test_a_rust_analyzer_that_only_rustup_stands_behind_is_none(
+    repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake(tmp_path / "bin", "rustup", SAYS_HELLO)
+    (tmp_path / "bin/rust-analyzer").symlink_to("rustup")
+    monkeypatch.setenv("RUSTUP_HOME", str(tmp_path / "rustup"))
+    component = tmp_path / "rustup/toolchains/stable/bin/rust-analyzer"
+    component.parent.mkdir(parents=True)
+
+    async def cannot(tools: Asking) -> None:
+        tools.write("lib.rs", "")
+        said = await tools.refused("file_diagnostics", "lib.rs")
+        assert said.splitlines() == [
+            "rust-analyzer is not a component of any toolchain of rustup",
+            "The user can install what it needs: rustup component add rust-analyzer",
+        ]
+
+    async def can(tools: Asking) -> None:
+        assert "hello from" in await tools.refused("file_diagnostics", "lib.rs")
+
+    search = (str(tmp_path / "bin"),)
+    asking(repo, cannot, search=search, own_code=True)
+    component.write_text("")
+    asking(repo, can, search=search, own_code=True)
+
+
 def test_a_server_of_the_projects_own_runs_only_in_a_sandbox(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where the user's own environment is activated, and so first on PATH."""
     fake(repo / ".venv/bin", "ty", SAYS_HELLO)

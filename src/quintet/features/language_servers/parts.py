@@ -20,7 +20,7 @@ def language_server(around: PartSources) -> MachinePart:
     found, missing, ready = [], [], True
     for place, language in enumerate(_languages(around.root)):
         try:
-            server, where = languages.choose(language, search, around.own_code)
+            server, where = languages.choose(language, search, around.own_code, around.root)
             found.append(f"{language.name}: {server.argv[0]} ({where})")
         except ToolFailed as error:
             ready = ready and place > 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct, field
@@ -24,6 +25,9 @@ class Server(Struct, frozen=True):
     install: str
     only_reads: bool = False  # known to run no code of the project and to write nothing into it
     options: dict[str, Any] = field(default_factory=dict)  # for its initialization
+    lacks: Callable[[str, str], str] | None = (
+        None  # what the program at this path misses, for a project; empty: nothing
+    )
 
 
 class Language(Struct, frozen=True):
@@ -36,15 +40,50 @@ class Language(Struct, frozen=True):
         return name in self.about or os.path.splitext(name)[1] in self.ids
 
 
+def _without_tsserver(program: str, root: str) -> str:
+    """TypeScript 7 has no tsserver, and the server takes the TypeScript of the project or the one beside itself."""
+    packages = [
+        package
+        for folder in (*_upward(root), *_upward(os.path.dirname(os.path.realpath(program))))
+        if os.path.isdir(package := os.path.join(folder, "node_modules/typescript"))
+    ]
+    if not packages or any(os.path.isfile(os.path.join(package, "lib/tsserver.js")) for package in packages):
+        return ""
+    return f"cannot use the TypeScript in {packages[0]}: it has no lib/tsserver.js"
+
+
+def _without_component(program: str, root: str) -> str:
+    """rustup puts a rust-analyzer on PATH that only leads to its component, installed or not."""
+    if os.path.basename(os.path.realpath(program)) not in ("rustup", "rustup-init"):
+        return ""
+    home = os.environ.get("RUSTUP_HOME") or os.path.expanduser("~/.rustup")
+    toolchains = os.path.join(home, "toolchains")
+    names = os.listdir(toolchains) if os.path.isdir(toolchains) else []
+    if any(os.path.isfile(os.path.join(toolchains, name, "bin/rust-analyzer")) for name in names):
+        return ""
+    return "is not a component of any toolchain of rustup"
+
+
+def _upward(folder: str) -> Iterator[str]:
+    while True:
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return
+        folder = above
+
+
 _TYPESCRIPT = Server(
     ("typescript-language-server", "--stdio"),
     "npm install -g typescript@5 typescript-language-server",
     options={"disableAutomaticTypingAcquisition": True},
+    lacks=_without_tsserver,
 )
 _RUST = Server(
     ("rust-analyzer",),
     "rustup component add rust-analyzer",
     options={"checkOnSave": False, "cargo": {"buildScripts": {"enable": False}}, "procMacro": {"enable": False}},
+    lacks=_without_component,
 )
 
 LANGUAGES = (
@@ -125,16 +164,23 @@ def folders(root: str, contained: bool) -> tuple[str, ...]:
     return (*own, beside, *(folder for folder in path if os.path.isabs(folder)))
 
 
-def choose(language: Language, search: tuple[str, ...], own_code: bool) -> tuple[Server, str]:
-    """The best server that is here and may run, and where it is."""
+def choose(language: Language, search: tuple[str, ...], own_code: bool, root: str) -> tuple[Server, str]:
+    """The best server that is here, has what it needs and may run, and where it is."""
     path = os.pathsep.join(search)
     found = [(server, where) for server in language.servers if (where := shutil.which(server.argv[0], path=path))]
-    for server, where in found:
+    lacking = {where: server.lacks(where, root) for server, where in found if server.lacks}
+    usable = [(server, where) for server, where in found if not lacking.get(where)]
+    for server, where in usable:
         if server.only_reads or own_code:
             return server, where
-    if found:
+    if found and not usable:
+        server, where = found[0]
         raise ToolFailed(
-            f"{found[0][0].argv[0]} may run code of the project, which is not trusted",
+            f"{server.argv[0]} {lacking[where]}", hint=f"The user can install what it needs: {server.install}"
+        )
+    if usable:
+        raise ToolFailed(
+            f"{usable[0][0].argv[0]} may run code of the project, which is not trusted",
             hint="`quintet trust` allows it; only the user can do that.",
         )
     names = ", ".join(server.argv[0] for server in language.servers)

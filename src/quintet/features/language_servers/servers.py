@@ -129,7 +129,7 @@ class LocalLanguageServers:
     async def _ask(self, path: str, text: str, question: Callable[[LanguageClient], Awaitable[Answer]]) -> Answer:
         language = language_of(path)
         search = self._search or folders(self._files.root, self._contained)
-        server, program = choose(language, search, self._own_code)
+        server, program = choose(language, search, self._own_code, self._files.root)
         name = server.argv[0]
 
         async def answered() -> Answer:
