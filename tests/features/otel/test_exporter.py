@@ -132,6 +132,21 @@ def test_a_collector_that_is_not_there_holds_up_nothing_and_is_told_in_the_log(
     assert log.read_text().count("OpenTelemetry: ") == 1
 
 
+def test_a_protocol_that_is_not_spoken_is_said_and_spans_leave_by_the_one_that_is(
+    repo: Path, collector: Collector, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector.endpoint)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
+
+    async def script(driver: Driver) -> None:
+        assert (await driver.turn("hello")).status == "done"
+
+    driver = drive(repo, script, settings={"observability.otel": True})
+    (notice,) = driver.of(p.Noticed)
+    assert notice.level == "warning" and "http/protobuf" in notice.text
+    assert [span.name for span in collector.spans()[1] if not span.parent_span_id] == ["invoke_agent quintet"]
+
+
 def test_without_the_extra_one_line_says_so_and_the_session_goes_on(
     repo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
