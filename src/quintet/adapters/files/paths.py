@@ -248,9 +248,12 @@ def key_of(path: str) -> str:
 
 def _base(variable: str, under_home: str) -> str:
     """A relative value does not count, as the XDG base directory specification says: it would name whatever folder
-    somebody stands in, and so a repository's files for the user's own."""
+    somebody stands in, and so a repository's files for the user's own. One with `..` counts as the folder that it leads
+    to: paths are compared by their letters."""
     named = os.environ.get(variable, "")
-    return named if os.path.isabs(named) else os.path.join(home_folder(), under_home)
+    if not os.path.isabs(named):
+        return os.path.join(home_folder(), under_home)
+    return os.path.realpath(named) if ".." in named.split("/") else named
 
 
 def repository_above(start: str) -> tuple[str, str]:
