@@ -207,7 +207,7 @@ def version(one: Tried, program: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     numbers = [word.strip("v,") for word in done.stdout.split() if word.strip("v,")[:1].isdigit()]
-    said = numbers or done.stdout.split()[-1:]
+    said = numbers or [word for word in done.stdout.split() if word.isalnum()][-1:]
     return said[0] if done.returncode == 0 and said else ""
 
 
