@@ -587,13 +587,23 @@ def test_a_slow_server_is_kept_once_and_then_ended(repo: Path, hostile: Callable
     [
         ("send(id=number, result=[{'uri': 5}]) if number else None", "sent an answer that the protocol does not allow"),
         ("send(id=number, error={'code': -32603, 'message': 'out of luck'}) if number else None", "ty: out of luck"),
+        (
+            "send(method='window/showMessage', params={'type': 1, 'message': 'no go command'}); "
+            "send(id=number, error={'code': 0, 'message': 'no views'}) if number else None",
+            "ty: no views. It said: no go command",
+        ),
+        (
+            "send(method='window/showMessage', params={'type': 3, 'message': 'hello'}); "
+            "send(id=number, error={'code': 0, 'message': 'no views'}) if number else None",
+            "ty: no views",
+        ),
         ("sys.exit('gone') if number else None", "ty: it ended. Its last output:\ngone"),
         (
             "send(method='$/progress', params={'token': 1, 'value': {'kind': 'begin', 'title': 'Indexing'}})",
             "ty is still loading (Indexing); ask again in a while",
         ),
     ],
-    ids=["shape", "error", "dies", "indexing"],
+    ids=["shape", "error", "complains", "chats", "dies", "indexing"],
 )
 def test_a_server_that_does_not_answer_as_it_should_is_reported(
     repo: Path, hostile: Callable[[str], dict[str, Any]], answer: str, said: str
@@ -608,7 +618,7 @@ def test_a_server_that_does_not_answer_as_it_should_is_reported(
         asking(repo, body, **hostile(server(answer)), answer_seconds=seconds)
         if "no answer within" not in told:
             break
-    assert said in told
+    assert said in told and "hello" not in told
 
 
 def test_a_server_that_counts_in_utf_16_asks_back_and_publishes_its_diagnostics(

@@ -40,6 +40,7 @@ from quintet.features.language_servers.wire import (
     Published,
     Pulled,
     WireDiagnostic,
+    WireMessage,
     characters,
     code_of,
     lines_of,
@@ -53,6 +54,8 @@ from quintet.features.language_servers.wire import (
 
 ASK_AGAIN = {-32801, -32802}  # the content changed meanwhile; the server gave up for a reason of its own
 ASK_AGAIN_SECONDS = 0.1
+ERROR_SHOWN = 1  # of the kinds of messages
+MOST_COMPLAINT = 600
 MOST_OPENED = 50  # files that a server is shown for one question
 MOST_WATCHED = 50_000
 NOT_WALKED = {"node_modules", "target", "venv", "__pycache__"}
@@ -119,6 +122,7 @@ class LanguageClient:
         self._opening_helps: bool | None = None  # whether it finds more in files that are open; None: not tried
         self._raw_diagnostics: list[Any] = []  # as they were published, for code actions
         self.applied: list[Any] = []  # edits that its commands asked for; the tool writes them
+        self.complaint = ""  # the last error that it would have shown a person, since its last answer
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self.connection = RpcConnection(
             child.reader,
@@ -133,7 +137,11 @@ class LanguageClient:
                 "workspace/applyEdit": self._hear_edit,
                 "workspace/diagnostic/refresh": lambda params: None,
             },
-            hears={"textDocument/publishDiagnostics": self._hear_diagnostics, **self.loading.hears},
+            hears={
+                "textDocument/publishDiagnostics": self._hear_diagnostics,
+                "window/showMessage": self._hear_message,
+                **self.loading.hears,
+            },
             on_lost=self.loading.news.set,
         )
 
@@ -485,6 +493,11 @@ class LanguageClient:
             self._published = published.diagnostics
             self._raw_diagnostics = params["diagnostics"]
             self.loading.heard()
+
+    def _hear_message(self, params: Any) -> None:
+        shown = msgspec.convert(params, WireMessage)
+        if shown.type == ERROR_SHOWN:
+            self.complaint = " ".join(shown.message[:MOST_COMPLAINT].split())
 
     def _hear_edit(self, params: Any) -> dict[str, bool]:
         self.applied.append(params.get("edit") if isinstance(params, dict) else None)

@@ -152,6 +152,7 @@ class LocalLanguageServers:
                 async with asyncio.timeout(self._answer_seconds):
                     answer = await answered()
                 self._slow.discard(program)
+                self._running[program].complaint = ""
                 return answer
             except TimeoutError:
                 if (slow := self._running.get(program)) and slow.loading.doing:
@@ -159,11 +160,12 @@ class LocalLanguageServers:
                 why = f"no answer within {self._answer_seconds:g} s"
                 if slow and slow.usable() and program not in self._slow:
                     self._slow.add(program)
-                    raise ToolFailed(f"{name}: {why}; it is kept running, ask again in a while") from None
+                    why = f"{why}; it is kept running, ask again in a while"
+                    raise ToolFailed(f"{name}: {why}{self._complaint(program)}") from None
             except ConnectionLost as lost:
                 why = str(lost)
             except RpcRefused as refused:
-                raise ToolFailed(f"{name}: {refused}") from None
+                raise ToolFailed(f"{name}: {refused}{self._complaint(program)}") from None
             except msgspec.ValidationError as error:
                 raise ToolFailed(f"{name} sent an answer that the protocol does not allow ({error})") from None
             raise ToolFailed(f"{name}: {why}{await self._end(program)}")
@@ -176,6 +178,12 @@ class LocalLanguageServers:
         client = self._running[program] = LanguageClient(child, language, self._files, self._patience)
         await client.handshake(server.options)
         return client
+
+    def _complaint(self, program: str) -> str:
+        """What a server that gives no answer said is wrong, as the end of a message."""
+        said = self._running[program].complaint if program in self._running else ""
+        notes = self._hidden(self._launches[program], said) if said else ()
+        return "\n".join([f". It said: {said}", *notes]) if said else ""
 
     async def _end(self, program: str) -> str:
         """End a server, if there is one; returns what it said last, as the end of a message."""

@@ -48,6 +48,11 @@ class Published(Struct):
     version: int | None = None
 
 
+class WireMessage(Struct):
+    type: int
+    message: str
+
+
 class Pulled(Struct):
     items: list[WireDiagnostic]
 
