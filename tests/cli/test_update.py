@@ -28,6 +28,21 @@ def test_an_installation_is_updated_by_what_installed_it(prefix: str, kind: str,
     assert kind == "debian" or found.commands[0] == "git -C '/src/my quintet' pull"
 
 
+@pytest.mark.parametrize(
+    ("prefix", "last"),
+    [
+        (f"{HOME}/.local/share/pipx/venvs/quintet", "pipx install --force '/src/my quintet[mcp,webui]'"),
+        (f"{HOME}/.local/share/uv/tools/quintet", "uv tool install --force '/src/my quintet[mcp,webui]'"),
+        (f"{HOME}/venv", f"{HOME}/venv/bin/python -m pip install --upgrade '/src/my quintet'"),
+    ],
+)
+def test_optional_parts_stay_where_the_environment_is_made_anew(prefix: str, last: str) -> None:
+    found = installation(
+        "/x/quintet", prefix, installed=True, came_from="/src/my quintet", single_file="", parts=("mcp", "webui")
+    )
+    assert found.commands[-1] == last
+
+
 def test_a_single_file_is_replaced() -> None:
     found = installation("/x/quintet", "/x", installed=True, came_from="", single_file=f"{HOME}/bin/quintet")
     assert (found.kind, found.commands) == ("single-file", [f"cp quintet-NEW {HOME}/bin/quintet"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from argparse import Namespace
-from importlib.metadata import distribution
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from urllib.parse import unquote, urlsplit
 
 import msgspec
@@ -28,10 +30,16 @@ class Installation(msgspec.Struct, frozen=True):
     commands: list[str]
 
 
-def installation(folder: str, prefix: str, *, installed: bool, came_from: str, single_file: str) -> Installation:
-    """How Quintet came here, and what brings a newer one; `came_from`: the folder it was installed from, if known."""
+def installation(
+    folder: str, prefix: str, *, installed: bool, came_from: str, single_file: str, parts: tuple[str, ...] = ()
+) -> Installation:
+    """How Quintet came here, and what brings a newer one; `came_from`: the folder it was installed from, if known.
+
+    `parts`: the optional parts that are installed. pipx and uv make the environment anew, so they are named there.
+    """
     named = came_from or "PATH/TO/quintet"
     at = shlex.quote(named)
+    whole = shlex.quote(f"{named}[{','.join(parts)}]") if parts else at
     fetch = [f"git -C {at} pull"]
     if single_file:
         return Installation(__version__, "single-file", single_file, [f"cp quintet-NEW {shlex.quote(single_file)}"])
@@ -41,11 +49,11 @@ def installation(folder: str, prefix: str, *, installed: bool, came_from: str, s
         root = os.path.dirname(os.path.dirname(folder))
         quoted = shlex.quote(root)
         return Installation(__version__, "source", root, [f"git -C {quoted} pull", f"{quoted}/scripts/run --version"])
-    parts = prefix.split(os.sep)
-    if "pipx" in parts:
-        return Installation(__version__, "pipx", prefix, [*fetch, f"pipx install --force {at}"])
-    if "uv" in parts and "tools" in parts:
-        return Installation(__version__, "uv", prefix, [*fetch, f"uv tool install --force {at}"])
+    folders = prefix.split(os.sep)
+    if "pipx" in folders:
+        return Installation(__version__, "pipx", prefix, [*fetch, f"pipx install --force {whole}"])
+    if "uv" in folders and "tools" in folders:
+        return Installation(__version__, "uv", prefix, [*fetch, f"uv tool install --force {whole}"])
     python = shlex.quote(os.path.join(prefix, "bin", "python"))
     return Installation(__version__, "pip", prefix, [*fetch, f"{python} -m pip install --upgrade {at}"])
 
@@ -55,6 +63,25 @@ def _came_from() -> str:
     noted = distribution("quintet").read_text("direct_url.json")
     address = urlsplit(msgspec.json.decode(noted).get("url", "") if noted else "")
     return unquote(address.path) if address.scheme == "file" and os.path.isdir(unquote(address.path)) else ""
+
+
+def _parts() -> Iterator[str]:
+    """The optional parts whose packages are all installed."""
+    wanted: dict[str, list[str]] = {}
+    for line in distribution("quintet").requires or ():
+        if found := re.match(r"([\w.-]+).*;.*extra == ['\"]([\w-]+)", line):
+            wanted.setdefault(found[2], []).append(found[1])
+    for part, packages in sorted(wanted.items()):
+        if "quintet" not in packages and all(map(_is_installed, packages)):
+            yield part
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        distribution(package)
+    except PackageNotFoundError:
+        return False
+    return True
 
 
 def _single_file() -> str:
@@ -73,6 +100,7 @@ def update(arguments: Namespace) -> int:
         installed=INSTALLED,
         came_from=_came_from() if INSTALLED and not from_file else "",
         single_file=from_file,
+        parts=tuple(_parts()) if INSTALLED and not from_file else (),
     )
     if arguments.json:
         say_json(found)
