@@ -10,6 +10,7 @@ from quintet.app.terminal_ui import at_hand
 from quintet.domain.dials.axes import AxesChange, RunControl, WorkMode
 from quintet.domain.settings.screen import KeySettings, keys_of, taken_twice
 from quintet.domain.settings.settings import Settings
+from quintet.surfaces.tui.key_codes import KeyParser
 from quintet.surfaces.tui.prompt.prompt_area import PromptArea
 from quintet.surfaces.tui.prompt.queue_view import QueueView
 from quintet.testing import ScriptedModel
@@ -382,3 +383,20 @@ def test_what_was_typed_before_the_prompt_was_there_comes_before_what_came_after
         assert person.ui.typed == "one"
 
     watch(repo, script)
+
+
+@pytest.mark.parametrize("pieces", [("h", "i", "\n"), ("say it in one piece\n",)])
+def test_enter_typed_before_the_screen_had_the_terminal_sends(repo: Path, pieces: tuple[str, ...]) -> None:
+    """A terminal that no screen has yet writes Enter as a line's end."""
+
+    async def script(person: Person) -> None:
+        person.ui._takes_keys = False
+        parser = KeyParser()
+        for event in [event for piece in pieces for event in parser.feed(piece)]:
+            event.time = 0.0
+            assert isinstance(event, Key | Paste)
+            await person.ui.on_event(event)
+        await person.ui._type_what_came_early()
+        await person.sees(f"› {''.join(pieces).strip()}", "Good morning")
+
+    watch(repo, script, "Good morning", settings={"prompt.rapid_paste": True})

@@ -60,6 +60,7 @@ FOLD_CHARACTERS = 2_000  # and so is one of more characters
 RAPID_SECONDS = 0.05  # keys closer together than this come rapidly
 RAPID_KEYS = 3  # so many of them are a paste
 RAPID_RESET_SECONDS = 0.2  # after so long without a key it is over
+SEND_SECONDS = 0.5  # a rapid line and its end are sent after so long: the rest of a paste may come over a slow line
 BURST_CHARACTERS = 16  # so many of them, read in one piece, are a paste even without a line's end
 
 _LINE_ENDS = regex("\r\n?|[\x85\u2028\u2029]")
@@ -143,13 +144,11 @@ class RapidKeys:
         self._last = float("-inf")
         self._close = 0  # keys in a row, each close behind the one before
         self._on = False
+        self.behind_mark = False  # nothing has paused since a paste that was marked: it may have held its own end mark
 
     def key(self, now: float) -> bool:
         """A key came at `now`, in seconds; whether it belongs to a paste."""
-        apart = now - self._last
-        self._last = now
-        if apart > RAPID_RESET_SECONDS:
-            self._on = False
+        apart = self._apart(now)
         self._close = self._close + 1 if apart <= RAPID_SECONDS else 1
         if self._close >= RAPID_KEYS:
             self._on = True
@@ -157,4 +156,18 @@ class RapidKeys:
 
     def burst(self, now: float) -> None:
         """A burst came at `now`: keys close behind it belong to it."""
-        self._last, self._close, self._on = now, RAPID_KEYS, True
+        self._apart(now)
+        self._close, self._on = RAPID_KEYS, True
+
+    def marked(self, now: float) -> None:
+        """A paste that the terminal marked came at `now`; an Enter alone behind it may still be a script's."""
+        self._apart(now)
+        self._close, self.behind_mark = 0, True
+
+    def _apart(self, now: float) -> float:
+        """How long after what came before; a paste is over once nothing came for a while."""
+        apart = now - self._last
+        self._last = now
+        if apart > RAPID_RESET_SECONDS:
+            self._on = self.behind_mark = False
+        return apart

@@ -30,7 +30,7 @@ from quintet.surfaces.tui.chrome.first_screen import first_screen
 from quintet.surfaces.tui.chrome.header import HeaderLine
 from quintet.surfaces.tui.chrome.status_line import StatusLine
 from quintet.surfaces.tui.context import TuiContext
-from quintet.surfaces.tui.key_codes import telling_keys_apart
+from quintet.surfaces.tui.key_codes import Burst, telling_keys_apart
 from quintet.surfaces.tui.keys import KeyedUi
 from quintet.surfaces.tui.prompt.prompt import Prompt
 from quintet.surfaces.tui.prompt.question_panel import QuestionPanel
@@ -60,7 +60,7 @@ async def run(context: TuiContext) -> int:
     return code or 0
 
 
-TYPED_KEYS = frozenset({"enter", "backspace", "space", "tab"})
+TYPED_KEYS = frozenset({"enter", "ctrl+j", "backspace", "space", "tab"})
 
 
 class TerminalUi(KeyedUi):
@@ -192,7 +192,7 @@ class TerminalUi(KeyedUi):
         self._takes_keys = True
         early, self._early = self._early, []
         for event in early:
-            await self._type_again(event)
+            await self._type_again(_with_enter(event))
 
     async def _type_again(self, event: events.Key | events.Paste) -> None:
         """Give a key or a paste to what has the focus now, as of the time when it came: before what came after it."""
@@ -385,6 +385,17 @@ class TerminalUi(KeyedUi):
 
     def on_app_blur(self, event: events.AppBlur) -> None:
         self._in_front = False
+
+
+def _with_enter(event: events.Key | events.Paste) -> events.Key | events.Paste:
+    """Of what was typed before the screen had the terminal: that still wrote Enter as a line's end."""
+    again: events.Key | events.Paste = event
+    if isinstance(event, events.Key) and event.key == "ctrl+j":
+        again = Key("enter", "\r")
+    elif isinstance(event, Burst) and "\r" not in event.text:
+        again = Burst(event.text.replace("\n", "\r"))
+    again.time = event.time
+    return again
 
 
 def local_time(at: str) -> str:

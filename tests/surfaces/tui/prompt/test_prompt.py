@@ -2,12 +2,14 @@
 
 import asyncio
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 
 from quintet.app.terminal_ui import at_hand
+from quintet.domain.input.prompt import SEND_SECONDS
 from quintet.surfaces.tui.key_codes import KeyParser
+from quintet.surfaces.tui.prompt.prompt_area import LATE_SECONDS
 from tests.surfaces.tui.typing import at_prompt
 
 
@@ -117,7 +119,7 @@ def test_a_shell_line_is_marked_and_goes_out_as_it_is(repo: Path) -> None:
         async with at_prompt(repo) as typist:
             await typist.types("!git status")
             assert typist.prompt.has_class("-shell")
-            assert any(row.startswith(" ! !git status") for row in typist.rows()), typist.rows()
+            assert any(row.startswith(" › !git status") for row in typist.rows()), typist.rows()
             await typist.press("enter")
             assert typist.app.submitted == ["!git status"]
             assert not typist.prompt.has_class("-shell")
@@ -196,31 +198,71 @@ def test_s4_keys_too_fast_to_be_typed_are_a_paste_and_submit_nothing(repo: Path)
     run(scenario())
 
 
-@pytest.mark.parametrize(
-    ("rapid", "sent", "left"),
-    [
-        (["say it", "\r"], ["say it"], ""),
-        (["the whole of it at once\r"], ["the whole of it at once"], ""),
-        (["one\rtwo\r"], [], "one\ntwo\n"),
-        (["one\r", "two\r"], [], "one\ntwo\n"),
-        (["first a line, then\r", "another\r"], [], "first a line, then\nanother\n"),
-        (["it continues \\", "\r"], [], "it continues \\\n"),
-        (["/permission-profile unrestricted\r"], [], "/permission-profile unrestricted\n"),
-        ([" /permission-profile unrestricted", "\r"], [], " /permission-profile unrestricted\n"),
-    ],
-)
-def test_one_rapid_line_and_enter_are_sent_and_more_lines_are_a_paste(
-    repo: Path, rapid: list[str], sent: list[str], left: str
-) -> None:
+MARK, END = "\x1b[200~", "\x1b[201~"
+ELEVEN = "line\r" * 11
+RAPID = [  # what comes, in pieces; a number is a pause. What is sent of it, and what is left in the prompt
+    (["say it", "\r"], ["say it"], ""),
+    (["the whole of it at once\r"], ["the whole of it at once"], ""),
+    (["one\rtwo\r"], [], "one\ntwo\n"),
+    (["one\r", "two\r"], [], "one\ntwo\n"),
+    (["first a line, then\r", "another\r"], [], "first a line, then\nanother\n"),
+    (["it continues \\", "\r"], [], "it continues \\\n"),
+    (["/permission-profile unrestricted\r"], [], "/permission-profile unrestricted\n"),
+    ([" /permission-profile unrestricted", "\r"], [], " /permission-profile unrestricted\n"),
+    (["as Windows ends a line\r\n"], [], "as Windows ends a line\n"),
+    ([f"{MARK}one line\r{END}"], [], "one line\n"),
+    ([f"{MARK}one", f" line\r{END}"], [], "one line\n"),
+    ([f"{MARK}its own end{END} and more\r"], [], "its own end and more\n"),
+    ([f"{MARK}x{END}", "and a burst behind it\r"], [], "xand a burst behind it\n"),
+    ([f"{MARK}a script{END}\r"], ["a script"], ""),
+    ([f"{MARK}a script{END}", "\r"], ["a script"], ""),
+    ([f"{MARK}pasted {END}", 0.3, "then typed over a slow line\r"], ["pasted then typed over a slow line"], ""),
+    ([f"{MARK}{ELEVEN}{END}", "more\r"], [], "line\n" * 11 + "more\n"),
+]
+
+
+def test_one_rapid_line_and_enter_are_sent_and_a_paste_is_not(repo: Path) -> None:
+    async def scenario() -> None:
+        async with at_prompt(repo, rapid_paste=True) as typist:
+            now = 0.0
+            for pieces, sent, left in RAPID:
+                parser = KeyParser()
+                now += 1.0
+                for piece in pieces:
+                    if isinstance(piece, float):
+                        now += piece
+                        continue
+                    for event in parser.feed(piece):
+                        event.time = now  # however long it takes to read them
+                        typist.area.post_message(event)
+                await typist.settles()
+                await typist.until(lambda: typist.area._rapid_end is None)
+                assert (typist.app.submitted, typist.prompt.text) == (sent, left), pieces
+                typist.app.submitted.clear()
+                typist.area.begin_anew()
+
+    run(scenario())
+
+
+def test_a_rapid_line_is_not_sent_over_what_came_while_everything_stood_still(repo: Path) -> None:
     async def scenario() -> None:
         async with at_prompt(repo, rapid_paste=True) as typist:
             parser = KeyParser()
-            for event in [event for piece in rapid for event in parser.feed(piece)]:
-                event.time = 0.0  # however long it takes to read them
-                typist.area.post_message(event)
+
+            def comes(piece: str) -> None:
+                for event in parser.feed(piece):
+                    event.time = 0.0
+                    typist.area.post_message(event)
+
+            comes("the first of two lines\r")
+            await typist.settles()
+            sleep(SEND_SECONDS + 2 * LATE_SECONDS)  # the machine, or the program that is suspended
+            await asyncio.sleep(0.02)  # then what waited at the terminal is read, and the timers are looked at
+            comes("and the second of them\r")
             await typist.settles()
             await typist.until(lambda: typist.area._rapid_end is None)
-            assert (typist.app.submitted, typist.prompt.text) == (sent, left)
+            assert typist.app.submitted == []
+            assert typist.prompt.text == "the first of two lines\nand the second of them\n"
 
     run(scenario())
 

@@ -27,7 +27,7 @@ from quintet.surfaces.tui.prompt.prompt_area import PromptArea
 from quintet.surfaces.tui.prompt.queue_view import QueuedInput, QueueView
 
 DRAFT_SECONDS = 1.0
-MARK, SHELL_MARK, COMMANDS_MARK = "›", "!", "N"  # the last in the normal mode of vi
+MARK, COMMANDS_MARK = "›", "N"  # the last in the normal mode of vi
 
 
 class Prompt(Vertical):
@@ -241,10 +241,8 @@ class Prompt(Vertical):
     def _changed(self, event: TextArea.Changed) -> None:
         event.stop()
         text = self._area.text
-        shell = text.startswith("!")
-        self.set_class(shell, "-shell")
+        self.set_class(text.startswith("!"), "-shell")
         self.set_class(text.startswith("/"), "-command")
-        self._show_mark()
         self._completions.look()
         if self._drafts:
             if self._draft_timer:
@@ -253,8 +251,7 @@ class Prompt(Vertical):
 
     @on(PromptArea.ModeChanged)
     def _show_mark(self) -> None:
-        mark = SHELL_MARK if self._area.text.startswith("!") else MARK
-        self.query_one(".mark", Static).update(COMMANDS_MARK if self._area.commands else mark)
+        self.query_one(".mark", Static).update(COMMANDS_MARK if self._area.commands else MARK)
 
     @on(TextArea.SelectionChanged)
     def _moved(self, event: TextArea.SelectionChanged) -> None:

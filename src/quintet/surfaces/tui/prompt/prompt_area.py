@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import takewhile
+from time import monotonic
 
 from textual import events
 from textual.binding import Binding
@@ -20,7 +21,7 @@ from textual.widgets import TextArea
 from textual.widgets.text_area import Edit, EditResult
 
 from quintet.domain.input.editing import KillRing, continued
-from quintet.domain.input.prompt import RAPID_RESET_SECONDS, Pastes, RapidKeys, cleaned, is_one_line
+from quintet.domain.input.prompt import SEND_SECONDS, Pastes, RapidKeys, cleaned, is_one_line
 from quintet.domain.input.provenance import ALL_TYPED, Provenance, TextSource
 from quintet.domain.input.vi import ViDeed, ViKeys, ViMove
 from quintet.surfaces.tui.key_codes import Burst
@@ -40,6 +41,7 @@ OTHERS = frozenset(  # actions of a text area whose keys belong to the screen, o
         "redo",
     }
 )
+LATE_SECONDS = 0.25  # a timer that is later than this was held up together with all else
 KILL, YANK = "kill", "yank"  # what a key may have done, as far as the next one asks
 
 
@@ -100,6 +102,7 @@ class PromptArea(TextArea, inherit_bindings=False):
         self._submits = ("enter", *SUBMIT_KEYS) if enter_submits else ("ctrl+d", *SUBMIT_KEYS)
         self._rapid = rapid  # whether an Enter among rapid keys is a line's end
         self._rapid_end: Timer | None = None  # runs from an Enter among rapid keys until nothing has followed it
+        self._rapid_due = 0.0  # when it ends
         self._kills = KillRing()
         self._killing: bool | None = None  # what is deleted now is killed; whether it is before the cursor
         self._did = self._does = ""  # the key before, and this one
@@ -132,6 +135,8 @@ class PromptArea(TextArea, inherit_bindings=False):
             _done_with(event)
         elif event.key in self._submits:
             _done_with(event)
+            if fast:  # what it ends was too fast to be typed, however short it is
+                self.provenance = self.provenance.changed(self.text, TextSource.PASTED)
             self._submit()
         elif event.key in NEWLINE_KEYS:
             self._take(event, "\n")
@@ -152,7 +157,11 @@ class PromptArea(TextArea, inherit_bindings=False):
     def _may_end(self, key: str) -> None:
         """A rapid Enter was put in as a line's end: if nothing follows, it was meant to send."""
         if key == "enter" and key in self._submits:
-            self._rapid_end = self.set_timer(RAPID_RESET_SECONDS, self._look_behind)
+            self._wait_for_more()
+
+    def _wait_for_more(self) -> None:
+        self._rapid_due = monotonic() + SEND_SECONDS
+        self._rapid_end = self.set_timer(SEND_SECONDS, self._look_behind)
 
     def _goes_on(self) -> None:
         if self._rapid_end:
@@ -160,7 +169,13 @@ class PromptArea(TextArea, inherit_bindings=False):
             self._rapid_end = None
 
     def _look_behind(self) -> None:
-        """On a busy machine more may have been read and not have come here yet: it is let past first."""
+        """On a busy machine more may have been read and not have come here yet: it is let past first.
+
+        After a standstill (the machine's, or the program was suspended) more may not even have been read.
+        """
+        if monotonic() - self._rapid_due > LATE_SECONDS:
+            self._wait_for_more()
+            return
         timer = self._rapid_end
         self.app.call_later(self.call_later, self._end_rapid, timer)
 
@@ -168,7 +183,7 @@ class PromptArea(TextArea, inherit_bindings=False):
         if timer is None or timer is not self._rapid_end:
             return
         self._rapid_end = None
-        if is_one_line(self.text) and self.cursor_location == self.document.end:
+        if is_one_line(self.text) and self.cursor_location == self.document.end and not self._speed.behind_mark:
             self._submit()
         elif self.text.strip():
             self.post_message(self.LinesPasted())
@@ -198,6 +213,7 @@ class PromptArea(TextArea, inherit_bindings=False):
             self.scroll_cursor_visible()
             self._may_end("enter" if event.text.endswith("\r") else "")
         else:
+            self._speed.marked(event.time)
             self.paste_text(event.text)
 
     def action_paste(self) -> None:
