@@ -103,7 +103,7 @@ def test_the_projects_own_runner_is_found_from_its_files(
         assert "No tests run: found no" in ended.answer
     else:
         assert asked == [f"Run: {command}?"]
-        assert ended.answer == "Tests not run. not run: the user said no"
+        assert ended.answer == "Tests not run: the user said no"
 
 
 def test_a_runner_that_is_not_the_projects_is_not_run(repo: Path) -> None:

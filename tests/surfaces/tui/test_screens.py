@@ -161,7 +161,7 @@ def test_the_board(repo: Path) -> None:
         for theme in THEMES:
             person.ui.use_theme(theme)
             await person.settles()
-            assert worn(person, "task-002 tests") != worn(person, "task-003 docs"), theme
+            assert worn(person, "▶ task-002 tests") != worn(person, "task-003 docs"), theme  # the mark too
         for columns, keys in ((60, "Enter opens · p pause · t todo · x ends · Esc "), (40, "Enter · p · t · x · Esc ")):
             await person.pilot.resize_terminal(columns, 30)
             await person.sees(keys)

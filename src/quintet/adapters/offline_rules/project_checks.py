@@ -22,6 +22,7 @@ from quintet.adapters.offline_rules.program_steps import (
 )
 from quintet.domain.base import wire_json
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.journal.reasons import NOT_RUN
 from quintet.domain.permission.effects import Effect
 
 TEST_MARKS = "{pyproject.toml,pytest.ini,conftest.py,package.json,Cargo.toml,go.mod,Makefile,test*/**/*.py}"
@@ -107,7 +108,7 @@ def run_tests(runner: str = "") -> Program:
 
 def tests_said(run: TestRun) -> SayStep:
     if not run.ran:
-        return SayStep(f"Tests not run. {run.output}", done=False)
+        return SayStep(f"Tests not run: {run.output.removeprefix(NOT_RUN)}", done=False)
     told = "\n".join(f"  {line}" for line in run.gist)
     text = f"Tests {'passed' if run.passed else 'FAILED'}: {run.command}\n{told}"
     return SayStep(text, run.passed, failed=not run.passed)

@@ -98,6 +98,10 @@ def test_at_sixty_columns_rows_are_cut_and_stand_below_each_other(repo: Path) ->
         assert len(rows) >= 4
         await filters(person, "permission_profile")
         await person.sees("permission profile of a new session")
+        await person.sees("Enter changes it · Ctrl+X resets · Esc closes ")
+        await person.press("escape")
+        await opened(person, "alt+r")
+        await person.sees("Enter both · Ctrl+F files · Ctrl+O conversation ")
 
     look(repo, script, size=(60, 24))
 

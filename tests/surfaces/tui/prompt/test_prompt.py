@@ -244,6 +244,10 @@ def test_one_rapid_line_and_enter_are_sent_and_a_paste_is_not(repo: Path) -> Non
     run(scenario())
 
 
+def stand_still(seconds: float) -> None:
+    sleep(seconds)
+
+
 def test_a_rapid_line_is_not_sent_over_what_came_while_everything_stood_still(repo: Path) -> None:
     async def scenario() -> None:
         async with at_prompt(repo, rapid_paste=True) as typist:
@@ -256,7 +260,7 @@ def test_a_rapid_line_is_not_sent_over_what_came_while_everything_stood_still(re
 
             comes("the first of two lines\r")
             await typist.settles()
-            sleep(SEND_SECONDS + 2 * LATE_SECONDS)  # the machine, or the program that is suspended
+            stand_still(SEND_SECONDS + 2 * LATE_SECONDS)  # the machine does, or the program is suspended
             await asyncio.sleep(0.02)  # then what waited at the terminal is read, and the timers are looked at
             comes("and the second of them\r")
             await typist.settles()

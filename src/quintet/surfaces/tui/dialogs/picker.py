@@ -30,7 +30,7 @@ from quintet.surfaces.tui.transcript.rows import clean, fitted
 TAKE = "take"  # what Enter does
 DETAIL_SECONDS = 0.08  # a highlight that moves on within this time is not explained
 PAGE = 10
-SCROLLBAR = 2  # columns kept for one: on a low screen few rows have it too
+SCROLLBAR = 3  # columns kept for one and the gap before it: on a low screen few rows have it too
 LEAST_LAST = 14  # cells that the last column keeps while others can be cut
 LEAST_OTHER = 10  # cells that every other column keeps while the first, which names the row, can stay whole
 LIST_KEYS = frozenset("jkgG")
@@ -175,6 +175,17 @@ class Picker(ModalScreen[Picked | None]):
         """Of a row's text: the box less its border, its padding and the mark."""
         return max(min(self.size.width * 96 // 100, 110) - 6, 10)
 
+    def _keys_shown(self, room: int) -> str:
+        """What the keys do, in as many words as there is room for."""
+        others = [(spelled(key), about) for key, (_, about) in self.others.items()]
+        for close in (("Esc closes",), ("Esc",), ()):
+            for words in (None, 1):
+                keys = (f"{key} {' '.join(about.split()[:words])}" for key, about in others)
+                shown = " · ".join((f"Enter {self.verb}", *keys, *close))
+                if len(shown) <= room:
+                    return shown
+        return shown
+
     @property
     def highlighted(self) -> PickRow | None:
         at = self.query_one(PickList).highlighted
@@ -252,9 +263,7 @@ class Picker(ModalScreen[Picked | None]):
         self._explain()
 
     def on_resize(self) -> None:
-        keys = [f"Enter {self.verb}", *(f"{spelled(key)} {about}" for key, (_, about) in self.others.items())]
-        whole = " · ".join([*keys, "Esc closes"])
-        self.query_one(Vertical).border_subtitle = whole if len(whole) <= self._width() else " · ".join(keys)
+        self.query_one(Vertical).border_subtitle = self._keys_shown(self._width())
         row = self.highlighted
         self.filter(row.id if row else "")
 

@@ -90,7 +90,7 @@ class RewindPicker(Picker):
 
     async def rows(self) -> list[PickRow]:
         points = await self._session.points()
-        return [PickRow(str(p.number), (str(p.number), p.at, p.about, p.title)) for p in reversed(points)]
+        return [PickRow(str(p.number), (str(p.number), p.at[5:], p.about, p.title)) for p in reversed(points)]
 
     async def detail(self, row: PickRow) -> str:
         return "\n".join(await self._session.rewind_preview(row.id))

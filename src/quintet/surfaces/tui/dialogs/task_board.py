@@ -76,6 +76,8 @@ class TaskBoard(ModalScreen[str]):
         self._printed = printed  # by a shell
         self._theme_name = theme_name
         self._shown: BoardView | None = None
+        self._lines: list[tuple[str, str, str]] = []  # of each entry: mark, its colour, the rest
+        self._highlighted = 0
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
@@ -116,14 +118,24 @@ class TaskBoard(ModalScreen[str]):
         foot.update(Text(" · ".join(below), style(self._theme_name, "dim")))
 
     def _options(self, entries: Sequence[BoardEntry]) -> list[Option]:
+        self._lines = []
         if not entries:
             return [Option(Text(EMPTY, style(self._theme_name, "dim")), disabled=True)]
         width = max(self.app.size.width * 96 // 100 - 6, 10)  # the box less its border, its padding and the mark
         lines = aligned([(fitted(clean(entry.text), width // 2), entry.about) for entry in entries], width)
-        return [
-            Option(Content.assemble((entry.mark, _COLOURS.get(entry.role, "")), f" {line}"))
-            for entry, line in zip(entries, lines, strict=True)
+        self._lines = [
+            (entry.mark, _COLOURS.get(entry.role, ""), f" {line}") for entry, line in zip(entries, lines, strict=True)
         ]
+        return [Option(row(mark, colour, line)) for mark, colour, line in self._lines]
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """The mark of the highlighted entry has the colour of its row: its own may not be seen there."""
+        event.stop()
+        at, before, self._highlighted = event.option_index, self._highlighted, event.option_index
+        for index in {at, before}:
+            if index < len(self._lines):
+                mark, colour, line = self._lines[index]
+                event.option_list.replace_option_prompt_at_index(index, row(mark, colour if index != at else "", line))
 
     @property
     def _entry(self) -> BoardEntry | None:
@@ -198,6 +210,10 @@ class TaskBoard(ModalScreen[str]):
     def on_click(self, event: events.Click) -> None:
         if event.widget is self:
             self.dismiss("")
+
+
+def row(mark: str, colour: str, line: str) -> Content:
+    return Content.assemble((mark, colour), line)
 
 
 class ShellScreen(ModalScreen[str]):
