@@ -122,6 +122,9 @@ def read(*pieces: str) -> list[str]:
         (("\x1b[200~a\x1b[201~a\rb", "one\rtwo"), ["paste 'a'", "a", "enter", "b", "burst 'one\\rtwo'"]),
         (("\x1b[", "13;2u"), ["shift+enter"]),
         (("\x1bdhello",), ["alt+d", *"hello"]),
+        (("\x1b[65;6u", "\x1b[97;6u"), ["ctrl+shift+a", "ctrl+shift+a"]),  # as tmux writes it, and as kitty does
+        (("\x1b[65;2u", "\x1b[97;2u", "\x1b[228;2u"), ["A", "A", "Ä"]),
+        (("\x1b[99999999;6u", "\x1b[27;2;99999999~", "\x1b[97;1;99999999999u", "x"), ["x"]),
         (("\x1b[13;2:1u", "\x1b[13;2:3u"), ["shift+enter"]),  # pressed, and let go
     ],
 )

@@ -28,6 +28,7 @@ INTRODUCERS = frozenset("[]OPX^_")  # of longer sequences
 TELL_KEYS_APART, AS_BEFORE = "\x1b[>4;1m", "\x1b[>4;0m"  # xterm's modifyOtherKeys
 SHIFT = 1  # of the modifiers, which are written one higher
 _OTHER_KEY = re.compile(r"\x1b\[27;(\d+);(\d+)~")
+_LETTER = re.compile(r"\x1b\[(\d+);(\d+)u")  # of kitty, without the text that it stands for
 _EVENT_KIND = re.compile(r"(\x1b\[[\d:]*;\d+):([123])((?:;[\d:]*)?[u~A-Z])")
 RELEASED = "3"  # of those kinds
 
@@ -61,12 +62,17 @@ class KeyParser(XTermParser):
         yield from super().feed(data)
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterator[events.Key]:
-        if key := alt_key(sequence):
-            yield events.Key(key, None)
-        elif same := as_kitty(sequence):
-            yield from super()._sequence_to_key_events(same, alt)
-        else:
+        try:
+            yield from self._keys_of(sequence, alt)
+        except (ValueError, OverflowError):  # a number that is no character's
             yield events.Key(Keys.Ignore, sequence)
+
+    def _keys_of(self, sequence: str, alt: bool) -> list[events.Key]:
+        if key := alt_key(sequence):
+            return [events.Key(key, None)]
+        if same := as_kitty(sequence):
+            return list(super()._sequence_to_key_events(same, alt))
+        return [events.Key(Keys.Ignore, sequence)]
 
 
 def alt_key(sequence: str) -> str:
@@ -88,9 +94,18 @@ def as_kitty(sequence: str) -> str:
         if modifiers - 1 == SHIFT and chr(code).isprintable():
             return f"\x1b[{code};1;{code}u"  # a capital letter
         return f"\x1b[{ord(chr(code).lower())};{modifiers}u"
+    if (found := _LETTER.fullmatch(sequence)) and chr(int(found[1])).isalpha():
+        return _shifted(sequence, chr(int(found[1])), int(found[2]))
     if found := _EVENT_KIND.fullmatch(sequence):
         return "" if found[2] == RELEASED else found[1] + found[3]
     return sequence
+
+
+def _shifted(sequence: str, letter: str, modifiers: int) -> str:
+    """A letter with Shift among its modifiers: kitty writes the small one, tmux the capital."""
+    if modifiers - 1 == SHIFT:
+        return f"\x1b[{ord(letter.upper()[0])};1;{ord(letter.upper()[0])}u"
+    return f"\x1b[{ord(letter.lower()[0])};{modifiers}u" if (modifiers - 1) & SHIFT else sequence
 
 
 def telling_keys_apart(driver: type[Driver], *, bursts: bool) -> type[Driver]:
