@@ -67,7 +67,7 @@ def test_an_interrupted_turn_goes_on_before_what_waits_behind_it(repo: Path) -> 
         said = await five(driver)
         await driver.session.submit(p.Interrupt())
         await driver.until_type(p.TurnFinished)
-        assert (await driver.command("/resume")).text == "continues from the interruption"
+        assert (await driver.command("/resume")).text == "continues from where it was interrupted"
         await driver.ended(said[-1])
         assert begun(driver) == ["wait", "", *(f"input {number}" for number in range(1, 6))]
 

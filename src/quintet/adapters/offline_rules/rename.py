@@ -184,7 +184,7 @@ class _Planner:
                 f"in {found.symbol.path}:{found.line}\n{_listed(unsure)}"
             )
         if taken := self._taken({source.path for source, _ in hits}, family):
-            return RenamePlan(f"Nothing renamed: {new} is already a name there\n{shown_lines(taken)}")
+            return RenamePlan(f"Nothing renamed: {new} is already used there\n{shown_lines(taken)}")
         return self._edited(f"{found.kind} {self._called(found)}", hits)
 
     def _called(self, found: Definition) -> str:

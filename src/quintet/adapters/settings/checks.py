@@ -32,7 +32,7 @@ SETTINGS_UNKNOWN = FindingKind(
     "SETTINGS_UNKNOWN",
     Severity.WARNING,
     HealthScope.PROJECT,
-    "A settings file has a name that is no setting, so it has no effect.",
+    "A settings file has an unknown setting, which has no effect.",
     "Correct the name, or remove it: quintet settings lists every setting.",
 )
 SETTINGS_IGNORED = FindingKind(

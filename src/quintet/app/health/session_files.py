@@ -27,7 +27,7 @@ RECORDING_TORN = FindingKind(
     Severity.WARNING,
     HealthScope.STATE,
     "A process was killed while it wrote the recording of a session, and its last line is incomplete.",
-    "remove the torn line, so that the recording can be replayed",
+    "remove the incomplete line, so that the recording can be replayed",
     fixable=True,
 )
 INBOX_UNREADABLE = FindingKind(
@@ -62,7 +62,7 @@ def cut_torn_lines(checkup: Checkup) -> list[str]:
     done = []
     for name in _torn(checkup):
         drop_torn_line(recording_path(checkup.places.runs, name))
-        done.append(f"removed the torn line of the recording of session {name}")
+        done.append(f"removed the incomplete line of the recording of session {name}")
     return done
 
 

@@ -66,7 +66,7 @@ TASK_VERDICTS = _counter("task_verdicts", "Verdicts on tasks.", "verdict")
 TASK_COST = _histogram("task_cost", "What the requests for each verdict on a task cost.", MONEY)
 RATINGS = _counter("ratings", "Your ratings of turns.", "rating")
 ASKS_PER_HOUR = _gauge("asks_per_hour", "Questions for approval in each hour that turns took.")
-CACHE_HIT_RATIO = _gauge("cache_hit_ratio", "The part of the input tokens that caches of providers held.")
+CACHE_HIT_RATIO = _gauge("cache_hit_ratio", "The share of the input tokens that came from the caches of providers.")
 METRICS: tuple[Metric, ...] = (
     *(TURNS, TURN_SECONDS, TURN_REQUESTS, TURN_NEW_BYTES),
     *(REQUESTS, REQUEST_SECONDS, RETRIES, TOKENS, CACHE_HIT_RATIO, COST),

@@ -80,7 +80,7 @@ _STARTED = "it runs when you log in, or when a shell or program starts"
 _HOOKS = "git runs what it names at your next commit"
 _OTHER = "version control runs programs that these files name; only its own program may write here"
 _TOOL = "a program runs what it names when you, or an editor, start it here"
-_CI = "CI runs it after a push, with the rights of the repository"
+_CI = "CI runs it after a push, with the permissions of the repository"
 
 
 def _each(patterns: str, reason: str, **more: str) -> tuple[ProtectedPath, ...]:

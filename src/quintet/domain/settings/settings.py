@@ -336,7 +336,7 @@ class CycleSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """Plan, execute, verify: who does each, and what stops it; 0 means no limit."""
 
     planner: Annotated[str, setting("native, codex, claude, gemini or acp:COMMAND", TRUSTED)] = "native"
-    executor: Annotated[str, setting("who does the tasks; the same names", TRUSTED)] = "native"
+    executor: Annotated[str, setting("who carries out the tasks; the same names", TRUSTED)] = "native"
     verifier: Annotated[str, setting("who verifies them; empty means the planner", TRUSTED)] = ""
     from_input: Annotated[
         bool,

@@ -354,7 +354,7 @@ class LineEffects:
             for path in judged.deletes:  # as written: what `..` means depends on links
                 self.deletes.update(dict.fromkeys(lying_in(folder, path) for folder in self.current_folders))
             if judged.effects & DELETE and self.script.repeats:
-                self.add_effects(DESTROY, f"{words[0].text}: deletes in a folder that may change with each turn")
+                self.add_effects(DESTROY, f"{words[0].text}: deletes in a folder that may change while the loop runs")
             if judged.inner:
                 waiting += filter(None, judged.inner)
                 expands = True  # what it runs may be given what comes through a pipe

@@ -167,7 +167,7 @@ STORE = {
         "STORE_OLDER", E, STATE, "The shared database has an older schema.", "quintet database migrate"
     ),
     "STORE_FAILED": FindingKind(
-        "STORE_FAILED", E, STATE, "The project's database cannot be used.", "See the message of the finding."
+        "STORE_FAILED", E, STATE, "The project's database cannot be used.", "See the finding's message."
     ),
 }
 CHECK_BROKEN = FindingKind(

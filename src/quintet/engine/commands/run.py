@@ -50,7 +50,7 @@ def resume(context: CommandContext, line: CommandLine) -> CommandOutcome:
         return CommandOutcome("the cycle continues", begins=beginning)
     let_go = queued.released(context.state, "/resume") if not line.words else []
     if context.state.turns.interrupted and not line.words:
-        return CommandOutcome("continues from the interruption", let_go, [TurnEffect.CONTINUE])
+        return CommandOutcome("continues from where it was interrupted", let_go, [TurnEffect.CONTINUE])
     if let_go:
         return CommandOutcome("continues with the queued inputs", let_go)
     return _resume_run(context, "".join(line.words))

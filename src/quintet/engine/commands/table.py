@@ -174,7 +174,7 @@ TABLE: tuple[SlashCommand, ...] = (
             _later("executors:choose"),
             below=Below.NEXT,
         )
-        for name, does in (("planner", "plans"), ("executor", "does the tasks"), ("verifier", "verifies"))
+        for name, does in (("planner", "plans"), ("executor", "carries out the tasks"), ("verifier", "verifies"))
     ),
     SlashCommand("reasoning", "/reasoning [on|off]", "show the agent's reasoning", runs.reasoning, below=Below.NEXT),
     SlashCommand("qa", "/qa", "show the report of the newest review", runs.qa),

@@ -249,7 +249,7 @@ INDEX = actions(
     "index",
     {
         "status": lookup("index status", "Show what is in the index of this project.", index_status),
-        "build": lookup("index build", "Bring the index up to date, and wait for it.", index_build, _build_words),
+        "build": lookup("index build", "Update the index, and wait until that is done.", index_build, _build_words),
         "search": lookup("index search", "Show the files that fit some words best.", index_search, _search_words),
         "symbols": lookup("index symbols", "Show where a name is declared.", index_symbols, _symbol_words),
         "references": lookup("index references", "Show the lines that use a name.", index_references, _reference_words),

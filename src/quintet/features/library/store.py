@@ -244,7 +244,7 @@ LIBRARY_UNUSABLE = FindingKind(
     Severity.WARNING,
     HealthScope.STATE,
     "The file of the library cannot be opened, for example because a newer Quintet wrote it.",
-    "See the message of the finding.",
+    "See the finding's message.",
 )
 KINDS = (LIBRARY_INDEX, LIBRARY_DAMAGED, LIBRARY_UNUSABLE)
 

@@ -52,7 +52,7 @@ def parse_when(text: str, now: int, zone: str) -> Rule:
     first = next_after(rule, now)
     if first is None:
         past = isinstance(rule, AtInstant | AtZoned)
-        raise _wrong(text, "is in the past" if past else "never comes")
+        raise _wrong(text, "is in the past" if past else "never occurs")
     if first - now > _AHEAD:
         raise _wrong(text, f"first comes in more than {YEARS_AHEAD} years")
     return rule

@@ -39,7 +39,7 @@ WEB_SEARCH_UNUSABLE = FindingKind(
     Severity.WARNING,
     HealthScope.MACHINE,
     "`web.search` names an engine that lacks its key or address.",
-    "Set what the finding names.",
+    "Set what the finding asks for.",
 )
 KINDS = (WEB_SEARCH_UNUSABLE,)
 

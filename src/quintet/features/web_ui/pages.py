@@ -117,7 +117,7 @@ def home(projects: Sequence[ListedProject], role: VisitorRole) -> str:
         for one in projects
     )
     begin = "" if role is VisitorRole.VIEWER else "Open a project to begin a session in it, or to continue one. "
-    help_ = f"<p>{begin}A folder is listed here after Quintet was started in it.</p>"
+    help_ = f"<p>{begin}A folder is listed here once Quintet has been started in it.</p>"
     return simple("Projects", "", "", f'{top_part}{help_}<ul class="rows">{rows}</ul>', role)
 
 
