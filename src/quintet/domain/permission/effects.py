@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
+from functools import cache
 
 from msgspec import Struct
 
@@ -78,6 +79,7 @@ def exceeds(wanted: Grant, held: Grant) -> bool:
 _PLACE = {effect: place for place, effect in enumerate(EFFECT_ORDER)}
 
 
+@cache  # a few sets come again and again
 def ordered(effects: frozenset[Effect]) -> tuple[Effect, ...]:
     return tuple(sorted(effects, key=_PLACE.__getitem__))
 
@@ -129,6 +131,7 @@ class JudgedLines(Struct, frozen=True, gc=False):
 NO_LINES = JudgedLines()
 
 
+@cache
 def needs(effects: frozenset[Effect]) -> frozenset[Effect]:
     """What of the effects opens something beyond the project: `network`, `commit` for the repository."""
     network = {Effect.NETWORK} if effects & NETWORKED else set()

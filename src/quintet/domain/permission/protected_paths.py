@@ -152,19 +152,23 @@ class Protection(Struct, frozen=True, dict=True):
 
     def is_secret(self, path: str) -> bool:
         """Whether reading `path` (relative or absolute) would show a secret."""
-        if (self.private and self.is_private(path)) or (self.secret_paths and _is_below(path, self.secret_paths)):
+        parts = path.lower().split("/")
+        if self._closed(path) or self._by_its_folder(parts):
             return True
-        folded = path.lower()
-        if self.is_secret_folder(folded):
-            return True
-        name = folded.rstrip("/").rpartition("/")[2]
+        name = parts[-1] or path.lower().rstrip("/").rpartition("/")[2]
         return self._fits(name) and not self._excepted(name)
 
     def is_secret_folder(self, path: str) -> bool:
         """Whether everything in a folder is secret, or what a path leads to is, by the folder that it is in."""
-        if (self.private and self.is_private(path)) or (self.secret_paths and _is_below(path, self.secret_paths)):
+        return self._closed(path) or self._by_its_folder(path.lower().split("/"))
+
+    def _closed(self, path: str) -> bool:
+        """Whether a path is secret here, whatever it is called."""
+        if self.private and self.is_private(path):
             return True
-        parts = path.lower().split("/")
+        return bool(self.secret_paths) and _is_below(path, self.secret_paths)
+
+    def _by_its_folder(self, parts: list[str]) -> bool:
         if self._above.isdisjoint(parts):
             return False
         if any(folder in parts for folder in self.folders):

@@ -131,13 +131,14 @@ def spellings(words: Sequence[Word]) -> list[str]:
     without the flags before its first word, since `git -C there push` is a `git push`. Whether the word after a
     flag is its value or the first of its own is not always known: then it is taken for either.
     """
-    first, *rest = [word.text for word in words]
-    folder, _, program = first.rpartition("/")
-    found = [" ".join((program, *rest))]
-    if folder and not is_system(folder):
-        found.append(" ".join((first, *rest)))
-    if not rest or rest[0][:1] != "-":
+    texts = [word.text for word in words]
+    folder, _, program = texts[0].rpartition("/")
+    found = [" ".join(texts)]
+    if folder or program != texts[0]:
+        found = [" ".join((program, *texts[1:])), *([] if not folder or is_system(folder) else found)]
+    if len(texts) < 2 or texts[1][:1] != "-":
         return found
+    rest = texts[1:]
     place, value = 0, False
     places: list[int] = []
     while place < len(rest) and (value or rest[place][:1] == "-"):
@@ -165,7 +166,8 @@ def _handed_on(words: Sequence[Word]) -> Iterator[str]:
 
 def _only_names(words: Sequence[Word], judged: Judged) -> bool:
     """Whether a command opens none of the files it names: it says whether they are there, how large, or ignored."""
-    if words[0].text not in _LOOKS and [word.text for word in words[:2]] != ["git", "check-ignore"]:
+    program = words[0].text
+    if program not in _LOOKS and not (program == "git" and len(words) > 1 and words[1].text == "check-ignore"):
         return False
     plain_words = not judged.globs and not any(word.dynamic or word.glob for word in words)
     return plain_words and judged.effects == READ and not judged.writes and not judged.inner
@@ -285,7 +287,8 @@ class LineEffects:
         inner.position = self.position
         inner.add_script()
         self.position = inner.position
-        self.check_order(inner.effects)
+        if inner.effects & DELETE:
+            self.check_order()
         known = [*self.effects_by_command, *inner.effects_by_command]
         self.add_effects(inner.effects, inner.why)
         self.effects_by_command = known
@@ -341,7 +344,8 @@ class LineEffects:
                 self.add_inner_line(line, self.parse, here=words[0].text == "eval")
                 continue
             judged = self.judge_words(words)
-            self.check_order(judged.effects)
+            if judged.effects & DELETE:
+                self.check_order()
             self.add_effects(judged.effects, judged.why)
             self.hides = self.hides or judged.hides
             if judged.effects == READ:
@@ -375,9 +379,9 @@ class LineEffects:
             entered += self.current_folders
         self.current_folders = list(dict.fromkeys(entered)) or start
 
-    def check_order(self, effects: Effects) -> None:
+    def check_order(self) -> None:
         """What is deleted after something was changed or run may be another thing than its name says now."""
-        if effects & DELETE and self.effects & ~(READ | DELETE):
+        if self.effects & ~(READ | DELETE):
             self.add_effects(DESTROY, "deletes after something else was changed or run in the same line")
 
     def variations(self, words: Sequence[Word]) -> list[list[Word]]:
