@@ -1,18 +1,27 @@
 """/review of a pull request: by number or address, from the forge, or from the commits that are here."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.git.repository import GitRepository
+from quintet.domain.base.errors import ToolFailed
 from quintet.domain.journal import protocol as p
+from quintet.features.forge.github import GitHub
 from quintet.features.forge.pull_request import elsewhere, named, repo_of
+from quintet.features.forge.repository import AWAY, ForgeRepository
+from quintet.features.forge.settings import ForgeSettings
 from quintet.testing import ScriptedModel, call
 from tests.engine.driving import Driver, drive
 from tests.engine.planted import commit, git
 from tests.engine.turn.test_review import CHAT, made, request_text
-from tests.hub import Hub, hub, pull
+from tests.hub import HEAD, Hub, hub, pull
+from tests.loopback import Answer
+from tests.tools.calling import Caller
 
 pytestmark = pytest.mark.usefixtures("replays")
 
@@ -88,6 +97,18 @@ def test_a_pull_request_that_cannot_be_found_begins_nothing(repo: Path) -> None:
     with hub() as forge:
         driver = drive(repo, script, axes=CHAT, settings={"forge.url": forge.server.url})
     assert driver.of(p.TurnStarted) == []
+
+
+def test_a_file_is_missing_only_where_the_forge_says_so_itself(repo: Path) -> None:
+    with hub() as forge:
+        there = ForgeRepository(
+            GitRepository(Caller(repo).processes, ProjectFiles(str(repo))), GitHub(ForgeSettings(url=forge.server.url))
+        )
+        counts = there.line_counts(["gone.py", "tea.py"], f"{AWAY}ada/tea@{HEAD}")
+        assert asyncio.run(counts) == {"tea.py": 2}
+        forge.first = [Answer({"message": "the server behind this answered 404"}, 403)]
+        with pytest.raises(ToolFailed):
+            asyncio.run(there.line_counts(["tea.py"], f"{AWAY}ada/tea@{HEAD}"))
 
 
 @pytest.mark.parametrize(

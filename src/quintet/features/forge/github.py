@@ -42,6 +42,10 @@ def _unheard(text: str) -> None:
     """Tells nobody."""
 
 
+class NotOnForge(ToolFailed):
+    """It does not exist there, or the token may not see it."""
+
+
 class GitHub:
     """Paths are below its address; `tell` hears while something is waited for."""
 
@@ -122,7 +126,8 @@ class GitHub:
                 await _count_down(self._first_delay * tries, tell, f"the forge answered {got.status}")
                 tries += 1
             elif got.status >= 300 or got.cut:
-                raise ToolFailed(_problem(got, method, bool(token)))
+                failure = NotOnForge if got.status == 404 and not got.cut else ToolFailed
+                raise failure(_problem(got, method, bool(token)))
             else:
                 return got
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from quintet.adapters.git.repository import GitRepository
-from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
+from quintet.domain.base.errors import QuintetError, UsageError
 from quintet.domain.turn.review_subject import ChangedFile, Subject
-from quintet.features.forge.github import GitHub
+from quintet.features.forge.github import GitHub, NotOnForge
 from quintet.features.forge.pull_request import elsewhere, named, repo_of
 
 if TYPE_CHECKING:
@@ -76,9 +76,8 @@ class ForgeRepository:
             try:
                 where = f"repos/{quote(repo)}/contents/{quote(path)}?ref={commit}"
                 text = await self._forge.text(where, _unheard, RAW)
-            except ToolFailed as error:
-                if "answered 404" not in error.message:
-                    raise
+            except NotOnForge:
+                pass
             else:
                 counts[path] = text.count("\n") + (not text.endswith("\n") and bool(text))
         return counts
