@@ -23,6 +23,7 @@ from quintet.adapters.files.state_files import Artifacts
 from quintet.adapters.files.write_record import WriteRecord
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.adapters.git.git_folders import branch_name
+from quintet.adapters.git.own_branch import branch_of_worktree
 from quintet.adapters.models import ollama
 from quintet.adapters.models.registry import direct_settings
 from quintet.adapters.processes.background_shells import BackgroundShells
@@ -435,6 +436,7 @@ def make_containment(places: Places, settings: Settings, terms: Terms, hidden: t
         protection=terms.protection,
         networks=() if terms.loopback_open else sandbox.networks(),
         unreachable=hidden,
+        own_branch=branch_of_worktree(places),
     )
     return sandbox.contain(terms.sandbox, setup, records=places.crash_records)
 

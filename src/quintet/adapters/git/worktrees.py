@@ -59,6 +59,11 @@ class Worktrees:
         with self._view(self.root) as view:
             return _at(view, f"{ref}^{{commit}}")
 
+    def left_at(self, task: str) -> str:
+        """Where workers have left the task's branch, wherever others have moved it; empty if it is gone."""
+        there = self.commit_of(f"refs/heads/{branch_for(task)}")
+        return there and (self.commit_of(f"{OURS}{_name(task)}") or there)
+
     def elsewhere(self, branch: str) -> str:
         """Another work tree of the user's that has this branch checked out; empty if none has."""
         found = git_folders(self.root)

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from quintet.adapters.git.own_branch import OwnBranch, own_folders
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.protected.covers import ActiveCovers, SecretCovers
 from quintet.adapters.protected.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
@@ -67,6 +68,7 @@ class Bubblewrap(Containment):
         self._covers = SecretCovers(setup.root)
         self._laid = ActiveCovers(setup.root)
         self._secrets: dict[str, tuple[str, ...]] = {}  # by the folder outside that is shown
+        self._branch: OwnBranch | None = None  # once a command of a worktree's may commit
 
     def contained(self, command: SandboxedCommand, begun: BeforeRun) -> Launch:
         argv, cwd, grant, held, sealed_home = command
@@ -83,7 +85,7 @@ class Bubblewrap(Containment):
         words += [laid.project(), self.setup.root, self.setup.root]
         for flag, path in outside:
             words += [flag, path, path]
-        words += laid.outside_gits(gits)
+        words += laid.outside_gits(gits, self._own_branch(grant))
         words += self._covered(keys, [path for flag, path in outside if flag == "--ro-bind"])
         laid.in_place(folders_to_pin(self.setup.root, self.setup.protection, guarded.secrets))
         laid.repositories(guarded, {one.git: [path for path, _ in one.taken] for one in begun.watched})
@@ -132,7 +134,22 @@ class Bubblewrap(Containment):
             return ()
         return hidden_notes(launch.argv, text, launch.cwd, setup.root, own, setup.protection, gits)
 
+    def _own_branch(self, grant: Grant) -> Sequence[tuple[str, str]] | None:
+        """In a worktree of Quintet's: what a command that commits may write, and where; None: all of the repository."""
+        setup = self.setup
+        if not setup.own_branch:
+            return None
+        found = own_folders(setup.root) if Effect.COMMIT in grant.effects else None
+        if found is None:
+            return ()
+        if self._branch is None:
+            folders = setup.scratch("own-branch/refs"), setup.scratch("own-branch/logs")
+            self._branch = OwnBranch(setup.root, setup.own_branch, *folders)
+        return self._branch.begin(found)
+
     def settle(self, launch: Launch) -> list[str]:
+        if self._branch:
+            self._branch.settle()
         fallen = self._laid.over(launch.covers)  # before anything is moved aside
         return [*super().settle(launch), *fallen]
 
@@ -313,15 +330,22 @@ class MountList:
                     for name in HELD_IN_WORKTREE:
                         self._lay(READ_ONLY, os.path.join(tree, name), base, needed=False)
 
-    def outside_gits(self, gits: Sequence[str]) -> list[str]:
-        """The folders that worktrees and submodules lead to; a worktree's own lies in the common one."""
+    def outside_gits(self, gits: Sequence[str], own: Sequence[tuple[str, str]] | None = None) -> list[str]:
+        """The folders that worktrees and submodules lead to; a worktree's own lies in the common one.
+
+        `own`: all of them that may be written, and what is written in place of it.
+        """
         words: list[str] = []
-        writable = self._whole and Effect.COMMIT in self._grant.effects
+        writable = self._whole and Effect.COMMIT in self._grant.effects and own is None
         for git in dict.fromkeys(gits):
             if not any(git != other and below(git, other) for other in gits):
                 words += ["--bind" if writable else "--ro-bind", git, git]
                 if writable:
                     self._git(git, git)
+        for real, place in own or () if self._whole else ():
+            words += ["--bind", real, place]
+            for name in (*HELD_IN_WORKTREE, "info/alternates", "info/http-alternates") if real == place else ():
+                self._lay(READ_ONLY, os.path.join(place, name), place, needed=False)
         return words
 
     def held(self, guarded: ProtectedScan, lifted: bool) -> None:

@@ -80,6 +80,7 @@ class SandboxSetup(Struct):
     protection: Protection
     networks: tuple[str, ...] = ()  # programs that give a command a network of its own; none: this machine's
     unreachable: tuple[str, ...] = ()  # folders outside the project that no command sees, wherever they lie
+    own_branch: str = ""  # of a worktree of Quintet's: the one ref of the repository that commands may move
     made: str = ""  # the scratch folder, once there is one
     scripts: str = SCRIPTS
     interpreter: str = ""

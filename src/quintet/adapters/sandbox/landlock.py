@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from quintet.adapters.git.own_branch import own_folders
 from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.protected.linked_git import linked
 from quintet.adapters.protected.nofollow import stat_nofollow
@@ -43,7 +44,7 @@ class Landlock(Containment):
         read += [setup.root, *gits, *grant.read_roots]
         roots = [path for path in grant.write_roots if self._leads_nowhere_else(path)]
         write = [*roots, scratch, empty_home, *(f"/dev/{name}" for name in DEVICES)]
-        write += gits if Effect.COMMIT in grant.effects else []
+        write += _of_git(setup.root, gits, setup.own_branch) if Effect.COMMIT in grant.effects else []
         writes = bool(grant.write_roots) or Effect.COMMIT in grant.effects
         rules = syscall_filter.program(network=grant.network, local=False, attributes=writes).hex()
         variables = {"TMPDIR": scratch, "HOME": empty_home, "GIT_CONFIG_GLOBAL": os.path.expanduser("~/.gitconfig")}
@@ -69,6 +70,15 @@ class Landlock(Containment):
         """A folder of the project that is a link, or behind one, could be any folder."""
         root = self.setup.root
         return not below(path, root) or stat_nofollow(root, os.path.relpath(path, root)) is not None
+
+
+def _of_git(root: str, gits: list[str], own_branch: str) -> list[str]:
+    """What a command that commits may write. In a worktree of Quintet's it moves no branch: Landlock knows no single
+    file that is yet to be made, and the folder of its ref is that of others, too. The worker commits what it leaves."""
+    if not own_branch:
+        return gits
+    found = own_folders(root)
+    return [os.path.join(found.common, "objects"), found.own] if found else []
 
 
 class Uncontained(Containment):

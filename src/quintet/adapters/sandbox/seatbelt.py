@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from quintet.adapters.git.own_branch import own_folders
 from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.protected.linked_git import linked
 from quintet.adapters.sandbox.confine import BOUND
@@ -45,7 +46,7 @@ class Seatbelt(Containment):
         commits = Effect.COMMIT in grant.effects
         text = profile(
             _all_real([*read, *grant.read_roots]),
-            _all_real([*roots, scratch, empty_home, *(gits if commits else ())]),
+            _all_real([*roots, scratch, empty_home, *(_of_git(setup.root, gits, setup.own_branch) if commits else ())]),
             network=grant.network,
             held=_all_real(
                 [*command.held, *guarded.kept, *(() if commits else (*repositories, *gits, *guarded.from_git))]
@@ -67,6 +68,20 @@ class Seatbelt(Containment):
         return not inside or os.path.realpath(path) == os.path.normpath(
             os.path.join(root, os.path.relpath(path, self.setup.root))
         )
+
+
+def _of_git(root: str, gits: list[str], own_branch: str) -> list[str]:
+    """What a command that commits may write: in a worktree of Quintet's, of all refs its own branch's alone."""
+    if not own_branch:
+        return gits
+    found = own_folders(root)
+    if found is None:
+        return []
+    ref = f"refs/heads/{own_branch}"
+    return [
+        *(os.path.join(found.common, "objects"), found.own),
+        *(os.path.join(found.common, name) for name in (ref, f"{ref}.lock", f"logs/{ref}")),
+    ]
 
 
 def _all_real(paths: Iterable[str]) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places
+from quintet.adapters.git.own_branch import branch_of_worktree
 from quintet.adapters.protected.scan import Scanner
 from quintet.adapters.sandbox.containment import Containment, SandboxSetup
 from quintet.domain.base.redaction import Redaction, Redactor
@@ -35,6 +36,7 @@ def make_executors(
         file_bytes = settings.sandbox.file_bytes
         networks = () if terms.loopback_open else sandbox.networks()
         setup = SandboxSetup(places.root, private, scratch, file_bytes, terms.protection, networks, unreachable)
+        setup.own_branch = branch_of_worktree(places)
         return sandbox.contain(terms.sandbox, setup, scanner, places.crash_records)
 
     return LocalExecutors(

@@ -468,7 +468,7 @@ class WorkerLoop:
     def _needed(self, task: str) -> str:
         """The work of a task that another one depends on; empty if it is in the target."""
         shop, branch = self._shop, branch_for(task)
-        found: str = shop.trees.commit_of(f"refs/heads/{branch}")
+        found: str = shop.trees.left_at(task)
         if shop.clone:
             found = shop.clone.fetched(branch) or found
         kept = shop.elsewhere().get(task)
