@@ -516,6 +516,24 @@ def test_a_worker_that_is_told_to_stop_stays_so_until_it_has_ended(stores: Store
     use(stores, run, 2)
 
 
+def test_symbols_are_claimed_with_their_lines_and_their_content(stores: Stores) -> None:
+    async def run(one: ProjectStore, two: ProjectStore) -> None:
+        mine, theirs, tasks = one.worker_store(), two.worker_store(), one.task_store()
+        await tasks.add_tasks([task("a"), task("b")], "planned")
+        first = await tasks.claim_task(claim("a", "me"))
+        other = await tasks.claim_task(claim("b", "they"))
+        held = Intent("src/y.py", 3, 8, "Calc.add", "one")
+        assert await mine.claim_paths("a", first, [held], AT) == ()
+        assert theirs.path_claims() == {"a": (held,)}
+        sub = Intent("src/y.py", 40, 48, "Calc.sub", "two")
+        (moved,) = await theirs.claim_paths("b", other, [sub], AT)
+        assert (moved.task, moved.path) == ("a", "src/y.py::Calc.sub")
+        assert await theirs.claim_paths("b", other, [structs.replace(sub, content="one")], AT) == ()
+        assert [str(claimed) for claimed in mine.path_claims()["b"]] == ["src/y.py::Calc.sub"]
+
+    use(stores, run, 2)
+
+
 def test_paths_and_branches_are_claimed_with_the_newest_number_only(stores: Stores) -> None:
     async def run(one: ProjectStore, two: ProjectStore) -> None:
         mine, theirs, tasks = one.worker_store(), two.worker_store(), one.task_store()

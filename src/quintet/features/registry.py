@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from quintet.domain.ports.offers import AnswerPages, RemoteDevices
     from quintet.domain.ports.stores import StoreKind
     from quintet.domain.ports.trials import TrialRunner
+    from quintet.domain.ports.workers import ScheduleServer, SymbolFinder
     from quintet.domain.settings.settings import Settings
     from quintet.domain.settings.tables import Tables
     from quintet.domain.turn.tool_spec import MachinePart, ToolSpec
@@ -33,6 +34,8 @@ LESSONS = "lessons"  # what keeps something of a run: from an Opening to Lessons
 SKILL_NAMES = "skill-names"  # commands by names that nobody knows before: from an Opening to SkillNames
 SKILL_USAGES = "skill-usages"  # the same, to be offered without a session: from Places and LoadedSettings
 SKILLS_HEAD = "skills-head"  # the skills in the head of a conversation: from Places and LoadedSettings to a text
+SYMBOL_LINES = "symbol-lines"  # where symbols stand in files: from Places and LoadedSettings to a SymbolFinder
+SCHEDULES = "schedules"  # runs what is due: `ScheduleServer`
 TRIALS = "trials"  # what runs a task and grades it: from Places and LoadedSettings to a TrialRunner
 STORE = "store:"  # and the scheme of a database's URL: the StoreKind that opens it
 _PLACES = (
@@ -45,6 +48,8 @@ _PLACES = (
     SKILL_NAMES,
     SKILL_USAGES,
     SKILLS_HEAD,
+    SCHEDULES,
+    SYMBOL_LINES,
     TRIALS,
 )
 SHIPPED: tuple[str, ...] = (
@@ -226,6 +231,18 @@ def offering(place: str) -> tuple[Callable[..., Any], ...]:
 def trial_runner(places: Any, loaded: Any) -> TrialRunner | None:
     """What runs trials, of the first feature that has any."""
     makers = offering(TRIALS)
+    return makers[0](places, loaded) if makers else None
+
+
+def schedule_server() -> ScheduleServer | None:
+    """What runs a project's schedules, of the first feature that does."""
+    found = offering(SCHEDULES)
+    return found[0] if found else None
+
+
+def symbol_finder(places: Any, loaded: Any) -> SymbolFinder | None:
+    """What knows where symbols stand, of the first feature that does."""
+    makers = offering(SYMBOL_LINES)
     return makers[0](places, loaded) if makers else None
 
 

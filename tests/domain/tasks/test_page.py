@@ -51,6 +51,8 @@ def test_a_page_as_a_model_writes_it_is_read() -> None:
         ("intent: src/a.py lines 3-9", [Intent("src/a.py", 3, 9)]),
         ("intent: ./src/a.py 3–9", [Intent("src/a.py", 3, 9)]),
         ("intent: src/a.py:7", [Intent("src/a.py", 7, 7)]),
+        ("intent: src/a.py::Calc.add", [Intent("src/a.py", symbol="Calc.add")]),
+        ("intent: [./a.cpp::ns::run, b.js::$]", [Intent("a.cpp", symbol="ns::run"), Intent("b.js", symbol="$")]),
         ("intent: chapter 2", [Intent("chapter 2")]),
         ("intent:\n  - path: src/a.py\n    lines: 3-9\n  - path: b.py", [Intent("src/a.py", 3, 9), Intent("b.py")]),
         ("intent:\n- path: a.py\n  lines: [3, 9]", [Intent("a.py", 3, 9)]),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from msgspec import structs
+
 from quintet.domain.workers import fencing
 from quintet.domain.workers.claims import PathClaims
 from quintet.domain.workers.dispatch import Dependencies
@@ -36,6 +38,12 @@ def _only_same_lines(claims: PathClaims, task: str, wanted: Any) -> Any:
     return PathClaims.in_the_way(claims, task, [one for one in wanted if not one.path.endswith("/")])
 
 
+def _lines_of_any_content(claims: PathClaims, task: str, wanted: Any) -> Any:
+    """Lines that the index gave for one content of a file are compared with those of another."""
+    plain = {other: [structs.replace(one, content="") for one in held] for other, held in claims._of.items()}
+    return PathClaims(plain).in_the_way(task, [structs.replace(one, content="") for one in wanted])
+
+
 def _unverified(rebased: Rebased) -> AfterRebase:
     """Work that was put onto a target that moved lands as it is."""
     return AfterRebase.LAND if rebased.kind is RebaseKind.MOVED else AfterRebase.SEND_BACK
@@ -63,6 +71,7 @@ MUTANTS: dict[str, Callable[[], Rules]] = {
     "a worker never stops by itself": lambda: Rules(must_stop=lambda until, now, skew: False),
     "claims are not looked at": lambda: Rules(in_the_way=lambda claims, task, wanted: []),
     "a folder is not claimed with its files": lambda: Rules(in_the_way=_only_same_lines),
+    "lines of two contents are compared": lambda: Rules(in_the_way=_lines_of_any_content),
     "nobody gives way": lambda: Rules(gives_way=lambda task, waits_for, place: False),
     "no second verification": lambda: Rules(after_rebase=_unverified),
     "conflicts land": lambda: Rules(after_rebase=_with_conflicts),

@@ -528,6 +528,9 @@ def _made_tasks(random: Random, number: int, tangled: float) -> list[SimulatedTa
                 (Intent(f"{folder}/a.py"),),
                 (Intent(f"{folder}/a.py", 1, 40), Intent(f"{folder}/b.py")),
                 (Intent(f"{folder}/a.py", 41, 80),),
+                (Intent(f"{folder}/a.py", 1, 30, "f", "old"),),
+                (Intent(f"{folder}/a.py", 51, 70, "g", "old"),),
+                (Intent(f"{folder}/a.py", 41, 60, "g", "new"),),
                 (Intent(f"{folder}/"),),
                 (),
             )

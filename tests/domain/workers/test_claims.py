@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.domain.tasks.task import Intent
-from quintet.domain.workers.claims import PathClaims, gives_way, waiting_circle, widening
+from quintet.domain.workers.claims import PathClaims, SymbolLines, gives_way, waiting_circle, widening, with_lines
 
 PATHS = ("a.py", "src", "src/a.py", "src/b.py", "src/deep/c.py", "src/deep", ".", "./src/a.py", "src/")
-INTENTS = st.builds(
-    lambda path, lines: Intent(path, *lines),
-    st.sampled_from(PATHS),
-    st.sampled_from(((0, 0), (1, 10), (10, 20), (21, 30))),
+PARTS: tuple[tuple[int, int, str, str], ...] = (
+    *((0, 0, "", ""), (1, 10, "", ""), (10, 20, "", ""), (21, 30, "", "")),
+    *((1, 10, "f", "one"), (12, 20, "g", "one"), (22, 30, "g", "two"), (0, 0, "h", "")),
 )
+INTENTS = st.builds(lambda path, part: Intent(path, *part), st.sampled_from(PATHS), st.sampled_from(PARTS))
 CLAIMS = st.dictionaries(st.sampled_from("abcd"), st.lists(INTENTS, max_size=4), max_size=4)
 
 
@@ -42,6 +42,36 @@ def test_who_is_in_the_way(held: str, wanted: str, meets: bool) -> None:
 def _intent(text: str) -> Intent:
     path, _, lines = text.partition(":")
     return Intent(path, *map(int, lines.split("-"))) if lines else Intent(path)
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "meets"),
+    [
+        ((1, 9, "f", "one"), (11, 20, "g", "one"), False),
+        ((1, 30, "Calc", "one"), (11, 20, "Calc.add", "one"), True),
+        ((1, 9, "f", "one"), (11, 20, "g", "two"), True),  # one of the two has moved: the whole file
+        ((1, 9, "f", "one"), (0, 0, "h", ""), True),  # unknown: the whole file
+        ((1, 9, "f", "one"), (5, 7, "", ""), True),
+        ((1, 9, "f", "one"), (10, 12, "", ""), False),
+        ((1, 9, "f", "one"), (0, 0, "", ""), True),
+    ],
+)
+def test_symbols_are_in_the_way_by_their_lines_in_one_content(
+    held: tuple[int, int, str, str], wanted: tuple[int, int, str, str], meets: bool
+) -> None:
+    one, other = Intent("a.py", *held), Intent("a.py", *wanted)
+    for first, second in ((one, other), (other, one)):
+        found = PathClaims({"t1": [first]}).in_the_way("t2", [second])
+        assert bool(found) is meets is first.meets(second)
+    assert PathClaims({"t1": [one]}).in_the_way("t2", [Intent("b.py", *wanted)]) == []
+
+
+def test_a_symbol_is_claimed_by_the_lines_found_and_else_the_whole_file() -> None:
+    wanted = Intent("a.py", symbol="f")
+    found = with_lines(wanted, SymbolLines(3, 8, "one"))
+    assert (found.first, found.last, found.content, str(found)) == (3, 8, "one", "a.py::f")
+    assert with_lines(found, None) == wanted
+    assert PathClaims({"t1": [with_lines(wanted, None)]}).covers("t1", "a.py")
 
 
 @given(CLAIMS, st.lists(INTENTS, max_size=3))

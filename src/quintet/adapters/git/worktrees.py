@@ -59,6 +59,19 @@ class Worktrees:
         with self._view(self.root) as view:
             return _at(view, f"{ref}^{{commit}}")
 
+    def blob_of(self, commit: str, path: str) -> str:
+        """The name of what a file holds in a commit; empty if it has none of that name."""
+        with self._view(self.root) as view:
+            found = _at(view, f"{commit}:{path}")
+            return found if found and _text(view.ask("cat-file", "-t", found)) == "blob" else ""
+
+    def content_of(self, blob: str, most: int) -> bytes | None:
+        """What a file holds; None if that is more."""
+        with self._view(self.root) as view:
+            if int(_text(view.ask("cat-file", "-s", blob))) > most:
+                return None
+            return view.ask("cat-file", "blob", blob)
+
     def left_at(self, task: str) -> str:
         """Where workers have left the task's branch, wherever others have moved it; empty if it is gone."""
         there = self.commit_of(f"refs/heads/{branch_for(task)}")

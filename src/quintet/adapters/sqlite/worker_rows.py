@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SINCE = 5  # the schema version that brought them
+SYMBOLS_SINCE = 6  # and the one that brought claims by symbol
+_LINES = "SELECT task_id, path, first_line, last_line FROM path_claims ORDER BY task_id, path, first_line"
 
 
 class WorkerRows:
@@ -38,8 +40,9 @@ class WorkerRows:
 
     def path_claims(self) -> dict[str, tuple[Intent, ...]]:
         found: dict[str, tuple[Intent, ...]] = {}
-        for task, path, first, last in self._rows("path_claims"):
-            found[task] = (*found.get(task, ()), Intent(path, first, last))
+        older = SINCE <= int(self.connection.pragma("user_version")) < SYMBOLS_SINCE
+        for task, *claimed in self.connection.execute(_LINES) if older else self._rows("path_claims"):
+            found[task] = (*found.get(task, ()), Intent(*claimed))
         return found
 
     def waits(self) -> list[TaskWait]:
@@ -70,7 +73,8 @@ class WorkerRows:
         others = PathClaims(self.path_claims()).in_the_way(task, wanted)
         if not others:
             self.connection.executemany(
-                self.sql["claim_path"], [(task, one.path, one.first, one.last) for one in wanted]
+                self.sql["claim_path"],
+                [(task, one.path, one.first, one.last, one.symbol, one.content) for one in wanted],
             )
         self.wait(task, others, at)
         return tuple(others)

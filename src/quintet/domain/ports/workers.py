@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from msgspec import Struct
 
+from quintet.domain.dials.axes import AxesChange
 from quintet.domain.tasks.task import Intent
-from quintet.domain.workers.claims import Overlap
+from quintet.domain.workers.claims import Overlap, SymbolLines
 from quintet.domain.workers.integration import Landed, Rebased
 
 
@@ -44,6 +45,37 @@ class Worker(Struct, frozen=True):
     @property
     def owner(self) -> str:
         return self.id
+
+
+class StopSign(Protocol):
+    def is_set(self) -> bool: ...
+
+
+class ScheduleServer(Protocol):
+    """Runs what is due in a project's schedules, with at most these dials and this model, until told to stop. Blocks.
+
+    `prepare` makes the folder ready that a run begins in, where that is not the project's own.
+    """
+
+    def __call__(
+        self,
+        places: Any,
+        loaded: Any,
+        axes: AxesChange,
+        model: str,
+        prepare: Callable[[], str] | None,
+        tell: Callable[[str], None],
+        stop: StopSign,
+    ) -> None: ...
+
+
+class SymbolFinder(Protocol):
+    """Knows where symbols stand, by an index of the project."""
+
+    async def lines(self, path: str, symbol: str, content: bytes) -> SymbolLines | None:
+        """Of a file with this content; None where that is not known."""
+
+    async def close(self) -> None: ...
 
 
 class TaskWait(Struct, frozen=True):

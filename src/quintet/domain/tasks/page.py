@@ -32,6 +32,7 @@ MOST_DIGITS = 9  # of a line number
 _KEY = regex(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*)|\s*)$")
 # src/a.py:10-50, src/a.py:10, src/a.py lines 10-50, src/a.py 10–50
 _LINES = regex(r"(.+?)(?:(?::|\s+lines?\s+)(\d+)(?:\s*[-–]\s*(\d+))?|\s+(\d+)\s*[-–]\s*(\d+))", re.S)
+_SYMBOL = regex(r"(?:[^\W\d]|\$)[\w$]*(?:[.:]+(?:[^\W\d]|\$)[\w$]*)*")
 _ID_LINE = regex(r"(?m)^id[ \t]*:.*$")
 _SPECIAL = tuple("[]{}&*!|>%@`\"'#,?-:")  # what a word that goes without quotes does not begin with
 
@@ -308,7 +309,10 @@ def _intents(value: _Value) -> tuple[Intent, ...]:
 
 
 def _intent(line: int, word: str) -> Intent:
-    match = _LINES.fullmatch(word)
+    word, declared, symbol = word.partition("::")
+    if declared and not _SYMBOL.fullmatch(symbol):
+        raise _Wrong(line, f'"{word[:80]}::{symbol[:80]}": a symbol is written as src/calc.py::Calc.add')
+    match = None if declared else _LINES.fullmatch(word)
     path, first, last = word, 0, 0
     if match:
         path, begins, ends = match[1], match[2] or match[4], match[3] or match[5] or ""
@@ -320,7 +324,7 @@ def _intent(line: int, word: str) -> Intent:
         raise _Wrong(line, f'"{word}": line numbers start at 1, and the first must not be after the last')
     if path.startswith(("/", "~")) or ".." in path.split("/"):
         raise _Wrong(line, f'"{path}" is outside the project; write it relative to the project\'s root')
-    return Intent(path.removeprefix("./"), first, last)
+    return Intent(path.removeprefix("./"), first, last, symbol)
 
 
 _READERS: dict[str, Callable[[_Value], Any]] = {

@@ -81,13 +81,17 @@ _PLACES = {S.VERIFYING: DONE_FOLDER, S.REVIEWING: DONE_FOLDER, S.DONE: VERIFIED_
 
 
 class Intent(Struct, frozen=True, gc=False):
-    """What a task will change: a file or folder, and which of its lines if it says so."""
+    """What a task will change: a file or folder, and which of its lines, or what declared in it, if it says so."""
 
     path: str
     first: int = 0  # 0: all of it
     last: int = 0
+    symbol: str = ""  # as `Calc.add`: the lines are those that the index gives for it, none before it was asked
+    content: str = ""  # of a symbol: which content of the file the lines are of
 
     def __str__(self) -> str:
+        if self.symbol:
+            return f"{self.path}::{self.symbol}"
         return f"{self.path}:{self.first}-{self.last}" if self.first else self.path
 
     def meets(self, other: Intent) -> bool:
@@ -95,7 +99,13 @@ class Intent(Struct, frozen=True, gc=False):
         if self.path != other.path:
             mine, theirs = self.path.rstrip("/") + "/", other.path.rstrip("/") + "/"
             return mine.startswith(theirs) or theirs.startswith(mine)
-        return not (self.first and other.first) or (self.first <= other.last and other.first <= self.last)
+        if not (self.first and other.first) or self.moved(other):
+            return True
+        return self.first <= other.last and other.first <= self.last
+
+    def moved(self, other: Intent) -> bool:
+        """Whether their lines cannot be compared: those of their symbols are of two contents of the file."""
+        return self.content != other.content and bool(self.content and other.content)
 
 
 class TaskText(Struct, frozen=True, gc=False, omit_defaults=True):

@@ -1,15 +1,18 @@
-"""What workers will change, and who waits for whom: files, folders, or lines of a file.
+"""What workers will change, and who waits for whom: files, folders, lines of a file, or what it declares.
 
 A task's claim is what its page says (`intent`); without that it is the first write. A write outside the claim widens
 it where that is free. Of two tasks that want the same, the one that comes later in the plan waits. Looking something up
 costs as much as its path has folders, however many claims there are.
+
+A claim by symbol holds the lines that the index gives for it in one content of the file. A symbol that the index does
+not know there, and lines of two contents, count as the whole file.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from quintet.domain.tasks.task import Intent
 
@@ -19,6 +22,14 @@ class Overlap(Struct, frozen=True, gc=False):
 
     task: str  # whose it is
     path: str  # what both want, as the one that waits spells it
+
+
+class SymbolLines(Struct, frozen=True):
+    """Where a symbol stands in one content of its file."""
+
+    first: int
+    last: int
+    content: str  # a digest of it
 
 
 class PathClaims:
@@ -118,7 +129,16 @@ def gives_way(task: str, waits_for: Callable[[str], Iterable[str]], place: Calla
     return bool(circle) and task == max(circle, key=place)
 
 
+def with_lines(intent: Intent, found: SymbolLines | None) -> Intent:
+    """A claim by symbol with the lines that were found for it; of what is unknown, the whole file."""
+    if found is None:
+        return structs.replace(intent, first=0, last=0, content="")
+    return structs.replace(intent, first=found.first, last=found.last, content=found.content)
+
+
 def _same_lines(one: Intent, other: Intent) -> bool:
+    if one.moved(other):
+        return True
     return not (one.first and other.first) or (one.first <= other.last and other.first <= one.last)
 
 

@@ -36,6 +36,9 @@ INSERT INTO terms (terms, rank) VALUES ('hashsize', 33554432);
 -- name: known
 SELECT path, id, size, time, digest FROM files
 
+-- name: digest
+SELECT digest FROM files WHERE path = ?
+
 -- name: add_file
 INSERT INTO files (path, size, time, digest, language, lines, extent, broken, uses)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id

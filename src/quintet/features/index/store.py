@@ -192,6 +192,11 @@ class IndexStore:
     def outline(self, path: str) -> list[FoundSymbol]:
         return [symbol for symbol, _ in self._symbols("outline", path)]
 
+    def digest(self, path: str) -> bytes:
+        """Of the content that is in; empty if the file is not."""
+        rows = self._all("digest", path)
+        return bytes(rows[0][0]) if rows else b""
+
     def links(self, file: int) -> bytes:
         rows = self._all("links", file)
         return bytes(rows[0][0]) if rows else b""

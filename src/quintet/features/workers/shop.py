@@ -19,12 +19,14 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.dials.axes import AxesChange
 from quintet.domain.ports.workers import TaskBranch, Worker, WorkerState, WorkerStore
-from quintet.domain.tasks.task import ID_FORM
+from quintet.domain.tasks.task import ID_FORM, Intent, Task
 from quintet.domain.workers.integration import IntegrateWay
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.session.leases import owner_lives
+from quintet.features.registry import symbol_finder
 from quintet.features.workers.clone import Clone
 from quintet.features.workers.settings import TaskSettings, WorkerSettings
+from quintet.features.workers.symbols import ClaimedSymbols
 
 T = TypeVar("T")
 COMMIT = regex(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -59,6 +61,7 @@ class Shop:
         self.vault = Vault(places, loaded.settings)
         self.keeper: TaskKeeper = make_keeper(self.store, places, self.clock, self.vault.text)
         self.workers: WorkerStore = self.store.worker_store()
+        self.symbols = ClaimedSymbols(self.trees, lambda: symbol_finder(places, loaded), self.clock.monotonic)
 
     def check(self) -> None:
         """Raises where no worker could do anything."""
@@ -108,7 +111,16 @@ class Shop:
         """A call of `trees`, away from the event loop."""
         return await asyncio.to_thread(work, *words)
 
+    async def wanted(self, task: Task) -> tuple[Intent, ...]:
+        """What a task claims at its beginning, with the lines of its symbols as they are in the target now."""
+        intents = task.text.intent
+        if not any(one.symbol for one in intents):
+            return intents
+        commit = await self.git(self.trees.commit_of, f"refs/heads/{self.target}")
+        return tuple([await self.symbols.with_lines(one, commit) if one.symbol else one for one in intents])
+
     async def close(self) -> None:
+        await self.symbols.close()
         await self.store.close()
         if self.clone:
             self.clone.close()

@@ -258,7 +258,7 @@ class WorkerLoop:
         for task in can_begin(list(tasks.values()), busy, held_back):
             begun = task.id in branches and branches[task.id].base
             if task.status is not TaskStatus.VERIFYING or begun:  # else it was done in the checkout
-                dispatch.ready(task.id, place_of(task), task.text.intent)
+                dispatch.ready(task.id, place_of(task), await shop.wanted(task))
         return dispatch, tasks
 
     def _left_to_others(self, tasks: dict[str, Task], rows: dict[str, TaskBranch]) -> list[str]:
@@ -300,7 +300,8 @@ class WorkerLoop:
             await shop.keeper.let_go(task.id, owner)
             return None
         try:
-            others = await shop.workers.claim_paths(task.id, claim.number, task.text.intent, shop.clock.now())
+            wanted = await shop.wanted(task)
+            others = await shop.workers.claim_paths(task.id, claim.number, wanted, shop.clock.now())
         except Exception as error:  # one task that cannot be claimed stops no other
             await self._set_aside(claim, error)
             return None

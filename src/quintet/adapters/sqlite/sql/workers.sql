@@ -20,10 +20,10 @@ UPDATE workers SET state = 'stopping' WHERE id = ? AND state <> 'ended'
 DELETE FROM workers WHERE state = 'ended' AND began < ?
 
 -- name: path_claims
-SELECT task_id, path, first_line, last_line FROM path_claims ORDER BY task_id, path, first_line
+SELECT task_id, path, first_line, last_line, symbol, content FROM path_claims ORDER BY task_id, path, first_line
 
 -- name: claim_path
-INSERT OR IGNORE INTO path_claims (task_id, path, first_line, last_line) VALUES (?, ?, ?, ?)
+INSERT OR IGNORE INTO path_claims (task_id, path, first_line, last_line, symbol, content) VALUES (?, ?, ?, ?, ?, ?)
 
 -- name: waits
 SELECT task_id, waits_for, path, since FROM task_waits ORDER BY task_id, waits_for

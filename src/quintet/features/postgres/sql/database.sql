@@ -32,6 +32,9 @@ SELECT id FROM projects WHERE id = :project FOR UPDATE
 -- name: told
 SELECT pg_notify('quintet', :project::text)
 
+-- name: clock
+SELECT extract(epoch FROM clock_timestamp())::float8
+
 -- name: wrote
 INSERT INTO writes (project, writer, number) VALUES (:project, ?1, ?2)
 ON CONFLICT (project, writer) DO UPDATE SET number = excluded.number, at = now()

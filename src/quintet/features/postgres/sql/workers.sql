@@ -24,11 +24,12 @@ UPDATE workers SET state = 'stopping' WHERE project = :project AND id = ?1 AND s
 DELETE FROM workers WHERE project = :project AND state = 'ended' AND began < ?1
 
 -- name: path_claims
-SELECT task_id, path, first_line, last_line FROM path_claims
+SELECT task_id, path, first_line, last_line, symbol, content FROM path_claims
 WHERE project = :project ORDER BY task_id, path, first_line
 
 -- name: claim_path
-INSERT INTO path_claims (project, task_id, path, first_line, last_line) VALUES (:project, ?1, ?2, ?3, ?4)
+INSERT INTO path_claims (project, task_id, path, first_line, last_line, symbol, content)
+VALUES (:project, ?1, ?2, ?3, ?4, ?5, ?6)
 ON CONFLICT DO NOTHING
 
 -- name: waits
