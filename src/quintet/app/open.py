@@ -120,6 +120,7 @@ async def open_session(
     hidden: tuple[str, ...] = (),
     begun_by: str = "",
     watch: Watch | None = None,
+    held: bool = False,
 ) -> AsyncIterator[Session]:
     """Open a session on the project at `path`, and close it at the end of the block.
 
@@ -130,6 +131,7 @@ async def open_session(
     AI CLIs. `seen` is what files were read, where sessions share that. With an `order` the session is a worker's.
     `hidden` are folders outside the project that no call reaches, whoever says yes. `begun_by` names what opens it, if
     that is no person: resuming without an id passes over it. `watch` is told of each request to a model, helpers' too.
+    `held`: nobody turns a dial above where it begins.
     """
     places = order.places if order else locate(path)
     loaded = config.load(order.project if order else places, settings)
@@ -148,6 +150,7 @@ async def open_session(
         watch=watch,
     )
     core.turn.answer_schema = json_schema
+    core.ownership.held = held or order is not None
     if executors:
         core.cycle.executors = lambda: executors
     notes = opening_notes(places, loaded, own)

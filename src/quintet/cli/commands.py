@@ -181,6 +181,7 @@ def _session_flags(parser: ArgumentParser) -> None:
         default="",
         help="with -p: what begins the session, as ci; a bare --resume passes over it",
     )
+    session.add_argument("--held", action="store_true", help="with -p: nobody turns a dial above where it begins")
     session.add_argument(
         "--input-id",
         metavar="NAME",

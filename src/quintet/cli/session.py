@@ -37,6 +37,8 @@ def run(parsed: Namespace) -> int:
         raise UsageError('--input-id goes with an input to a session: quintet -p "…" --resume ID --input-id NAME')
     if parsed.begun_by and (text is None or parsed.resume):
         raise UsageError('--begun-by goes with a new headless session: quintet -p "…"')
+    if parsed.held and (text is None or parsed.resume):
+        raise UsageError('--held goes with a new headless session: quintet -p "…"')
     if parsed.json_schema and text is None:
         raise UsageError('--json-schema goes with a headless run: quintet -p "…"')
     if text is not None:
@@ -140,7 +142,13 @@ def _options(parsed: Namespace) -> dict[str, Any]:
         flags.update({f"routing.{model_mode}": parsed.model for model_mode in ("fast", "smart", "deep")})
     if parsed.swe:
         flags["tools.swe_phases"] = True
-    named = {"resume": parsed.resume, "fork": parsed.fork, "agent": parsed.agent, "begun_by": _begun_by(parsed)}
+    named = {
+        "resume": parsed.resume,
+        "fork": parsed.fork,
+        "agent": parsed.agent,
+        "begun_by": _begun_by(parsed),
+        "held": parsed.held,
+    }
     return {"axes": turned(parsed), "settings": flags, **named}
 
 

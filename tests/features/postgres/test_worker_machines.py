@@ -137,7 +137,7 @@ def test_a_worker_stops_taking_when_a_newer_quintet_has_changed_the_tables(
     until(lambda: postgres.execute("SELECT count(*) FROM workers WHERE state <> 'ended'", name) == [(1,)], worker)
     postgres.execute("INSERT INTO quintet_schema (version, program) VALUES (9, 'later')", name)
     out, err = worker.communicate(timeout=SECONDS)
-    assert "schema version 9, this Quintet supports 2" in json.loads(out)["why"], err
+    assert "schema version 9, this Quintet supports 3" in json.loads(out)["why"], err
     assert "Update Quintet on this machine" in json.loads(out)["why"]
 
 

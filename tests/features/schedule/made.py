@@ -8,9 +8,10 @@ from pathlib import Path
 from whenever import Instant
 
 from quintet.domain.dials.axes import ModelMode, PermissionProfile, RunControl, WorkMode
+from quintet.features.postgres.tables import PostgresTables
 from quintet.features.schedule.book import ScheduleBook
 from quintet.features.schedule.settings import ScheduleSettings
-from quintet.features.schedule.store import SqliteSchedules
+from quintet.features.schedule.store import SqliteSchedules, TableSchedules
 from quintet.features.schedule.values import DueRun, DueStatus, Rule, RunResult, Schedule, ScheduledWork
 from quintet.features.schedule.worker import ScheduleWorker, WorkerEvent
 
@@ -44,15 +45,23 @@ class SetClock:
         return self.at
 
 
+def opened(place: str, owner: str = OWNER) -> TableSchedules:
+    """A file, or a database that several machines share."""
+    if place.startswith("postgresql:"):
+        return TableSchedules(PostgresTables(place, owner, make=True), "/")
+    return SqliteSchedules(place, owner)
+
+
 class Desk:
     """A book, a clock, and workers that run nothing but write down what they would."""
 
-    def __init__(self, folder: Path, settings: ScheduleSettings | None = None) -> None:
-        self.path = str(folder / "schedule.db")
+    def __init__(self, folder: Path, settings: ScheduleSettings | None = None, place: str = "") -> None:
+        self.path = place or str(folder / "schedule.db")
         self.settings = settings or ScheduleSettings()
         self.clock = SetClock()
-        self.store = SqliteSchedules(self.path, OWNER)
-        self.book = ScheduleBook(self.store, self.settings, OWNER)
+        self.store = opened(self.path)
+        self.owner = self.store.owner
+        self.book = ScheduleBook(self.store, self.settings, self.owner)
         self.started: list[tuple[str, str]] = []  # the worker and the text
         self.events: list[WorkerEvent] = []
         self.result = RunResult(0, "q5-1", "done")
@@ -67,7 +76,7 @@ class Desk:
             begun(self.result.session)
             return self.result
 
-        store = SqliteSchedules(self.path, OWNER)
+        store = opened(self.path)
         return ScheduleWorker(store, self.settings, self.clock, start, self.events.append, name=name, gone=gone)
 
     def runs(self, *statuses: DueStatus) -> list[int]:

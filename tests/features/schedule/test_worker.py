@@ -5,19 +5,23 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from quintet.domain.base.errors import StoreUnwritable
+from quintet.domain.base.errors import StoreUnreachable, StoreUnwritable
+from quintet.domain.ports.stores import SharedTables
+from quintet.features.schedule import worker as workers
 from quintet.features.schedule.book import ScheduleBook
 from quintet.features.schedule.plan import LATER, MISSED, WAITS, DuePlan
 from quintet.features.schedule.settings import ScheduleSettings
-from quintet.features.schedule.store import KEPT, SqliteSchedules
+from quintet.features.schedule.store import KEPT, SqliteSchedules, TableSchedules
 from quintet.features.schedule.values import DueRun, DueStatus, MissedRuns, RunResult, Schedule, ScheduleState
 from quintet.features.schedule.worker import LEASE_SECONDS, LEFT, is_gone, this_worker
-from tests.features.schedule.made import NOW, OWNER, Desk, scheduled, work
+from tests.features.schedule.made import NOW, OWNER, Desk, opened, scheduled, work
 
 HOUR = 3_600
 DONE, EXPIRED, QUEUED = DueStatus.CONSUMED, DueStatus.EXPIRED, DueStatus.QUEUED
@@ -189,7 +193,8 @@ def test_no_more_runs_at_once_than_allowed(tmp_path: Path) -> None:
 
 
 def test_history_is_bounded(desk: Desk) -> None:
-    desk.store.add(scheduled(desk.add("every 1m", "a").rule, "b"), NOW + 60)
+    one = scheduled(desk.add("every 1m", "a").rule, "b")
+    assert desk.store.add(msgspec.structs.replace(one, owner=desk.owner), NOW + 60)
     (queued, *_) = [run for run in desk.store.runs(QUEUED) if run.schedule == "b"]
     expired = tuple((NOW + 60 * number, MISSED) for number in range(1, KEPT + 50))
     assert desk.store.advance(queued, DuePlan((), expired, None))
@@ -200,10 +205,10 @@ def test_history_is_bounded(desk: Desk) -> None:
 
 CLAIMS = """
 import os, signal, sys
-from quintet.features.schedule.store import SqliteSchedules
+from tests.features.schedule.made import opened
 from quintet.features.schedule.values import RunResult
 from quintet.features.schedule.worker import LEASE_SECONDS, this_worker
-store, how, now = SqliteSchedules(sys.argv[1], sys.argv[2]), sys.argv[3], int(sys.argv[4])
+store, how, now = opened(sys.argv[1], sys.argv[2]), sys.argv[3], int(sys.argv[4])
 sys.stdin.readline()
 while run := store.claim(this_worker(), now, now + LEASE_SECONDS):
     if how == "claimed":
@@ -293,6 +298,57 @@ def test_the_end_that_a_worker_saw_counts_even_if_it_was_taken_for_gone(desk: De
     assert [(one.result, one.session) for one in desk.store.runs(DONE)] == [("done", "q5-9")]
 
 
+class Broken(TableSchedules):
+    """A store that loses its database at one kind of call, after or before that was stored."""
+
+    def __init__(self, tables: SharedTables, root: str) -> None:
+        super().__init__(tables, root)
+        self.at, self.stored = "", True
+
+    def _lost(self, name: str, work: Callable[[], Any]) -> Any:
+        if self.at != name:
+            return work()
+        self.at = ""
+        if self.stored:
+            work()
+        raise StoreUnreachable("the database is away")
+
+    def claim(self, *words: Any, **more: Any) -> DueRun | None:
+        found: DueRun | None = self._lost("claim", lambda: super(Broken, self).claim(*words, **more))
+        return found
+
+    def dispatch(self, *words: Any) -> bool:
+        return bool(self._lost("dispatch", lambda: super(Broken, self).dispatch(*words)))
+
+    def finish(self, *words: Any) -> bool:
+        return bool(self._lost("finish", lambda: super(Broken, self).finish(*words)))
+
+    def next_due(self) -> int | None:
+        found: int | None = self._lost("next_due", lambda: super(Broken, self).next_due())
+        return found
+
+
+@pytest.mark.parametrize("stored", [True, False], ids=["stored", "not stored"])
+@pytest.mark.parametrize("at", ["claim", "dispatch", "finish", "next_due"])
+def test_a_database_that_is_lost_for_a_moment_starts_nothing_twice(
+    desk: Desk, at: str, stored: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "PAUSE_SECONDS", 0.0)
+    desk.add("in 1h", "a")
+    desk.clock.at += HOUR
+    worker = desk.worker()
+    known = opened(desk.path)
+    broken = worker._store = Broken(known._db, known.root)
+    broken.at, broken.stored = at, stored
+    for _ in range(3):
+        asyncio.run(worker.work(asyncio.Event(), once=True))
+    (run,) = desk.store.runs(*DueStatus)
+    unsure = at == "dispatch" and stored  # nobody can tell whether it was begun, so it is not begun again
+    assert (run.status, run.result) == (DONE, "unknown" if unsure else "done")
+    assert len(desk.started) == (0 if unsure else 1)
+    assert not worker._mine
+
+
 def test_a_look_that_finds_nothing_to_do_is_right(desk: Desk) -> None:
     """It stands for a worker's: whenever it says so, a worker would do nothing."""
 
@@ -337,10 +393,10 @@ def test_who_is_gone() -> None:
 
 
 def test_another_users_row_is_not_there(desk: Desk) -> None:
-    theirs = SqliteSchedules(desk.path, "eve")
+    theirs = opened(desk.path, "eve")
     one = scheduled(desk.add("every 1h", "a").rule, "evil")
     assert not theirs.add(one, NOW)  # it says that it is ada's
-    assert theirs.add(msgspec.structs.replace(one, owner="eve"), NOW)
+    assert theirs.add(msgspec.structs.replace(one, owner=theirs.owner), NOW)
     desk.clock.at += HOUR
     works(desk)
     assert desk.started == [("w1", "a")] and [one.name for one in desk.store.schedules()] == ["a"]
@@ -355,12 +411,15 @@ def test_a_row_that_is_no_schedule_is_never_run(desk: Desk) -> None:
         "broken": "{",
         "raised": data.replace("restricted", "root").replace('"good"', '"raised"'),
         "renamed": data,
-        "theirs": data.replace(f'"{OWNER}"', '"eve"').replace('"good"', '"theirs"'),
+        "theirs": data.replace(f'"owner":"{desk.owner}"', '"owner":"eve"').replace('"good"', '"theirs"'),
         "when": data.replace("PT1H", "PT0S").replace('"good"', '"when"'),
         "zone": data.replace('"type":"duration"', '"type":"cron"').replace('"good"', '"zone"'),
     }
     for name, row in bad.items():
-        desk.store._db.execute("INSERT INTO schedules VALUES (?, ?, 'active', ?)", (name, OWNER, row))
+        values = (name, desk.owner, row)
+        desk.store._db.execute(
+            "INSERT INTO schedules (name, owner, state, schedule) VALUES (?, ?, 'active', ?)", values
+        )
         desk.store._insert(name, NOW + 1, QUEUED)
     desk.clock.at += HOUR
     works(desk)
@@ -379,7 +438,7 @@ def test_the_file_of_another_user_is_refused(tmp_path: Path) -> None:
 
 
 def test_two_that_take_the_same_free_name_both_get_one(desk: Desk) -> None:
-    class Late(SqliteSchedules):
+    class Late(TableSchedules):
         """Looks at the names before the others have theirs."""
 
         looks = 0
@@ -389,6 +448,6 @@ def test_two_that_take_the_same_free_name_both_get_one(desk: Desk) -> None:
             return [] if self.looks == 1 else super().schedules()
 
     desk.add("every 1h")
-    late = ScheduleBook(Late(desk.path, OWNER), desk.settings, OWNER)
+    late = ScheduleBook(Late(opened(desk.path)._db), desk.settings, desk.owner)
     assert late.add("every 1h", work(), NOW, project="/").schedule.name == "s2"
     assert [one.name for one in desk.store.schedules()] == ["s1", "s2"]

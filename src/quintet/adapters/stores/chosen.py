@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         Hits,
         Progress,
         ProjectStore,
+        SharedTables,
         StoredRows,
         StoredTasks,
         StoredWorkers,
@@ -166,6 +167,12 @@ def stored_workers(places: Places) -> StoredWorkers | None:
         return chosen_kind(url).workers(url, project_name(places))
     connection = open_to_read(places.database)
     return cast("StoredWorkers", load("adapters.sqlite.worker_rows:WorkerRows")(connection)) if connection else None
+
+
+def shared_tables(places: Places, *, make: bool = False) -> SharedTables | None:
+    """What features keep in the database that several machines share; None where there is none."""
+    url = database_url(places)
+    return chosen_kind(url).tables(url, project_name(places), make=make) if url else None
 
 
 def search_journal(places: Places, words: Sequence[str], limit: int, progress: Progress) -> Hits:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -116,6 +117,23 @@ class StoredRows(Protocol):
     def close(self) -> None: ...
 
 
+class SharedTables(Protocol):
+    """Tables of a feature's in a database that several machines share. Places in a statement are written `?`."""
+
+    owner: str  # whose rows are this project's; empty: there is no such project
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> Any:
+        """A cursor: `fetchone`, `fetchall`, `rowcount`."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """One transaction, one after the other in a project; if it fails, nobody may know whether it is stored."""
+
+    def epoch(self) -> float:
+        """The time by the clock that all machines share."""
+
+    def close(self) -> None: ...
+
+
 class StoredTasks(Protocol):
     """What is stored of a project's tasks, to look at."""
 
@@ -160,6 +178,9 @@ class StoreKind(Protocol):
     def tasks(self, url: str, project: str) -> StoredTasks | None: ...
 
     def workers(self, url: str, project: str) -> StoredWorkers | None: ...
+
+    def tables(self, url: str, project: str, *, make: bool) -> SharedTables:
+        """What features keep of a project there, to write; nobody's where it is not known and not to be made."""
 
     def search(self, url: str, project: str, words: Sequence[str], limit: int, progress: Progress) -> Hits:
         """The newest events that have all the words, each with the line that fits best."""

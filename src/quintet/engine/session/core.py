@@ -194,6 +194,7 @@ class Ownership(Struct):
     closing: tuple[Callable[[], Awaitable[None]], ...] = ()  # what is let go of when the session closes
     typed_lines: TypedLines = field(default_factory=TypedLines)
     served: Callable[[Any], None] = lambda owner: None  # told of the owner once it serves the inbox
+    held: bool = False  # whether nobody turns a dial above where it begins
 
 
 class Log(Struct):

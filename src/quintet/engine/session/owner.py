@@ -71,7 +71,7 @@ class Owner:
         claims_of = f"{state.session}/{lease.owner}"
         self._inputs = InputRunner(core, self.journal, self._questions, self._keeper, claims_of, self._give_up)
         self._late_review = LateReview(core, self.journal, self._questions, lambda: self._inputs.activity)
-        self._ceiling = state.axes if core.cycle.integration else None  # of a worker's session
+        self._ceiling = state.axes if core.cycle.integration or core.ownership.held else None  # of a worker's session
         self.journal.on_event = self._on_event
         self._context = CommandContext(
             core, self.journal, self._questions, self._keeper, self._inputs, state.axes.surface

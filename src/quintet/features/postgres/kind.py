@@ -7,7 +7,15 @@ from importlib.util import find_spec
 
 from quintet.domain.base.errors import StoreError, UsageError
 from quintet.domain.ports.ports import Clock
-from quintet.domain.ports.stores import Hits, Progress, ProjectStore, StoredRows, StoredTasks, StoredWorkers
+from quintet.domain.ports.stores import (
+    Hits,
+    Progress,
+    ProjectStore,
+    SharedTables,
+    StoredRows,
+    StoredTasks,
+    StoredWorkers,
+)
 
 if find_spec("psycopg") is None or find_spec("procrastinate") is None:
     raise UsageError(
@@ -20,6 +28,7 @@ from quintet.features.postgres.rows import PostgresRows, PostgresTaskRows, Postg
 from quintet.features.postgres.schema import checked, project_number
 from quintet.features.postgres.search import search
 from quintet.features.postgres.store import PostgresStore
+from quintet.features.postgres.tables import PostgresTables
 
 
 class PostgresKind:
@@ -39,6 +48,9 @@ class PostgresKind:
     def workers(self, url: str, project: str) -> StoredWorkers | None:
         link = _looking(url, project)
         return PostgresWorkerRows(link) if link else None
+
+    def tables(self, url: str, project: str, *, make: bool) -> SharedTables:
+        return PostgresTables(url, project, make=make)
 
     def search(self, url: str, project: str, words: Sequence[str], limit: int, progress: Progress) -> Hits:
         link = _looking(url, project)

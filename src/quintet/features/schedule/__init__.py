@@ -25,4 +25,5 @@ FEATURE = Feature(
     ),
     checks=(FeatureCheck("checks:schedules_can_run", kinds="checks:KINDS"),),
     board="board:rows",
+    offers={"schedules": "dispatch:serve"},
 )

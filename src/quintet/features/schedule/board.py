@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from quintet.features.schedule.store import is_there
+from quintet.features.schedule.store import are_there
 from quintet.package import load
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def rows(opening: Opening) -> list[BoardEntry]:
-    if not is_there():
+    if not are_there(opening.places):
         return []
     found: list[BoardEntry] = load("board_rows:rows", __package__)(opening)
     return found

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from typing import TYPE_CHECKING
 
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.tasks.board import BoardEntry, BoardKind
 from quintet.features.schedule.book import ScheduleBook, ScheduleView
 from quintet.features.schedule.settings import ScheduleSettings
-from quintet.features.schedule.store import SqliteSchedules, me
+from quintet.features.schedule.store import open_schedules
 from quintet.features.schedule.times import at_zone
 from quintet.features.schedule.values import ScheduleState
 from quintet.features.schedule.words import outcome
@@ -18,12 +19,31 @@ if TYPE_CHECKING:
     from quintet.app.services import Opening
 
 SHOWN = 5
+SERVER_SECONDS = 5.0
+
+
+_last: dict[str, tuple[float, list[ScheduleView]]] = {}  # of shared databases, by project
 
 
 def rows(opening: Opening) -> list[BoardEntry]:
-    with contextlib.closing(SqliteSchedules()) as store:
+    return _shown(_views(opening))
+
+
+def _views(opening: Opening) -> list[ScheduleView]:
+    """As they are now; a server is asked every few seconds."""
+    root, now = opening.places.root, time.monotonic()
+    known = _last.get(root)
+    if known and now - known[0] < SERVER_SECONDS:
+        return known[1]
+    with contextlib.closing(open_schedules(opening.places)) as store:
         settings = opening.settings.table("schedule", ScheduleSettings)
-        views = ScheduleBook(store, settings, me()).views(opening.places.root)
+        views = ScheduleBook(store, settings, store.owner).views(root)
+        if store.shared:
+            _last[root] = (now, views)
+    return views
+
+
+def _shown(views: list[ScheduleView]) -> list[BoardEntry]:
     shown = [view for view in views if view.running or view.schedule.state is ScheduleState.ACTIVE]
     shown.sort(key=lambda view: (view.running is None, view.next or 0))
     more = len(shown) - SHOWN

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from quintet.adapters.stores.chosen import database_url
 from quintet.domain.base.errors import StoreError, UsageError
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
 from quintet.features.schedule.settings import ScheduleSettings
-from quintet.features.schedule.store import SqliteSchedules, is_there
+from quintet.features.schedule.store import TableSchedules, is_there, open_schedules
 from quintet.features.schedule.values import DueStatus, ScheduleState
 from quintet.package import load
 
@@ -54,19 +54,22 @@ MOST_NAMED = 5
 
 def schedules_can_run(checkup: Checkup) -> Iterator[Finding]:
     """Of all projects: the folder of one that is gone has no doctor of its own."""
-    if not is_there():
+    shared = bool(database_url(checkup.places))
+    if not (checkup.thorough if shared else is_there()):
         return
     try:
-        store = SqliteSchedules()
+        store = open_schedules(checkup.places)
     except StoreError as error:
+        if shared:
+            return  # the database has a check of its own
         yield SCHEDULE_UNREADABLE.of("schedule.db", error.message, error.hint or "Move it away.")
         return
     with contextlib.closing(store):
         settings = checkup.settings.table("schedule", ScheduleSettings)
-        yield from _problems(store, settings, int(time.time()))
+        yield from _problems(store, settings, int(store.epoch()))
 
 
-def _problems(store: SqliteSchedules, settings: ScheduleSettings, now: int) -> Iterator[Finding]:
+def _problems(store: TableSchedules, settings: ScheduleSettings, now: int) -> Iterator[Finding]:
     known_zone = load("times:known_zone", __package__)  # who has no schedule does without time zones
     for name in store.unreadable():
         remove = f"quintet schedule remove {on_one_line(name)}"

@@ -9,7 +9,9 @@ import contextlib
 import time
 from argparse import ArgumentParser, Namespace
 
-from quintet.cli.parsing import Command, actions, lookup
+from quintet.adapters.files.paths import locate
+from quintet.adapters.stores.chosen import database_url
+from quintet.cli.parsing import Command, actions, dial_flags, lookup
 from quintet.features.schedule.store import SqliteSchedules, is_there
 from quintet.package import load
 
@@ -25,12 +27,15 @@ def run(arguments: list[str]) -> int:
 
 
 def work(words: Namespace) -> int:
-    if words.once and _nothing_to_do():
+    if words.once and _nothing_to_do(words.directory):
         return 0
     return int(load(f"{ROOM}.commands:work")(words))
 
 
-def _nothing_to_do() -> bool:
+def _nothing_to_do(directory: str) -> bool:
+    places = locate(directory)
+    if database_url(places):
+        return False  # a server is asked by who does the work
     if not is_there():
         return True
     with contextlib.closing(SqliteSchedules()) as store:
@@ -41,6 +46,7 @@ def _nothing_to_do() -> bool:
 
 
 def _once(parser: ArgumentParser) -> None:
+    dial_flags(parser)
     parser.add_argument("--once", action="store_true", help="until nothing is due and nothing runs, then end")
 
 
@@ -49,7 +55,12 @@ SCHEDULE = actions(
     {
         **{action: word(action) for action in ("add", "list", "next", "pause", "resume", "remove", "history")},
         "run": run,
-        "work": lookup("schedule work", "Run what is due, in all your projects, until it is stopped.", work, _once),
+        "work": lookup(
+            "schedule work",
+            "Run what is due, in all your projects, until it is stopped. Dials: what a run may have at most.",
+            work,
+            _once,
+        ),
         "install": lookup(
             "schedule install",
             "Set up a systemd user timer that runs what is due each minute.",

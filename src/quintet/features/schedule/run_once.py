@@ -28,9 +28,9 @@ REASON = 300  # characters
 _PR_SET_PDEATHSIG = 1
 
 
-def arguments(work: ScheduledWork) -> list[str]:
-    """Every dial is said that a setting could raise."""
-    words = ["--begun-by", "schedule", "--mode", work.work_mode]
+def arguments(work: ScheduledWork, *, held: bool = False) -> list[str]:
+    """Every dial is said that a setting could raise. `held`: nobody raises one later, either."""
+    words = ["--begun-by", "schedule", *(["--held"] if held else []), "--mode", work.work_mode]
     if work.control_given or work.run_control is not RunControl.AUTONOMOUS:
         words += ["--control", work.run_control]
     words += ["--permission-profile", work.permission_profile, "--model-mode", work.model_mode]
@@ -48,6 +48,7 @@ async def run_work(
     stop: asyncio.Event,
     begun: Callable[[str], None],
     program: Sequence[str] = PROGRAM,
+    held: bool = False,
 ) -> RunResult:
     """Its result, however it ended; `begun` is told the session. A stop, or the end of its time, ends it."""
     if not os.path.isdir(work.directory):
@@ -56,7 +57,7 @@ async def run_work(
     try:
         process = await asyncio.create_subprocess_exec(
             *program,
-            *arguments(work),
+            *arguments(work, held=held),
             cwd=work.directory,
             stdin=PIPE,
             stdout=PIPE,

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from quintet.adapters.processes.system import SystemClock
 from quintet.cli.parsing import read_or_help, turned, typed_word
 from quintet.domain.base.errors import UsageError
 from quintet.domain.dials.axes import Axes, Surface, tightens
 from quintet.features.schedule.book import ScheduleBook
 from quintet.features.schedule.install import has_timer
 from quintet.features.schedule.settings import ScheduleSettings
-from quintet.features.schedule.store import SqliteSchedules, me
+from quintet.features.schedule.store import open_schedules
 from quintet.features.schedule.values import ScheduledWork
 from quintet.features.schedule.words import WORDS, ScheduleScene, parsed, work_of
 
@@ -36,10 +35,12 @@ async def schedule(opening: Opening, words: tuple[str, ...]) -> str:
     def work(flags: Namespace, text: str) -> ScheduledWork:
         return _work(opening.attach(Surface.RPC).state.axes, flags, text, places.opened or places.root)
 
-    with contextlib.closing(SqliteSchedules()) as store:
-        book = ScheduleBook(store, own, me())
+    with contextlib.closing(open_schedules(places, own=given.own, make=action == "add")) as store:
+        book = ScheduleBook(store, own, store.owner)
         where = places.opened or places.root
-        scene = ScheduleScene(book, places.root, where, int(SystemClock().epoch()), has_timer(), work)
+        scene = ScheduleScene(
+            book, places.root, where, int(store.epoch()), has_timer() and not store.shared, work, store.shared
+        )
         answer = WORDS[action].run(scene, given)
     if given.json:
         return msgspec.json.format(msgspec.json.encode(answer.data), indent=1).decode()

@@ -1,15 +1,21 @@
-"""Schedules and due runs in SQLite: one file of the user's own, for all projects and workers of theirs."""
+"""Schedules and due runs: in one file of the user's own, for all projects and workers of theirs, or for one project in
+the database that several machines share. The statements are the same."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
+import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 import msgspec
 
-from quintet.adapters.files.paths import state_folder
+from quintet.adapters.files.paths import Places, state_folder
 from quintet.adapters.processes.system import RandomIds
 from quintet.adapters.sqlite import own_files
+from quintet.adapters.stores.chosen import database_url, shared_tables
+from quintet.domain.ports.stores import SharedTables
 from quintet.features.schedule.plan import MISSED, DuePlan
 from quintet.features.schedule.values import DueRun, DueStatus, RunResult, Schedule, ScheduleState, may_move
 
@@ -18,6 +24,8 @@ LOOK_NOTED = 55  # seconds, until a look is noted again
 CLOCK_SLACK = 60  # seconds that a clock may be put back without being noticed
 _SCHEMA = os.path.join(os.path.dirname(__file__), "schedule.sql")
 _COLUMNS = ", ".join(DueRun.__struct_fields__)
+_ADD = "INSERT INTO schedules (name, owner, state, schedule) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_SEEN = "INSERT INTO clocks (owner, seen) VALUES (?, ?) ON CONFLICT (owner) DO UPDATE SET seen = excluded.seen"
 _HELD = (DueStatus.CLAIMED, DueStatus.DISPATCHED)
 
 
@@ -35,17 +43,47 @@ def is_there(path: str = "") -> bool:
     return os.path.exists(path or database())
 
 
-class SqliteSchedules:
-    def __init__(self, path: str = "", owner: str = "") -> None:
-        self._path, self._owner = path or database(), owner or me()
-        self._db = own_files.opened(self._path, _SCHEMA)
+class FileTables:
+    """Port `SharedTables`, on the file of one machine."""
+
+    def __init__(self, path: str, owner: str) -> None:
+        self._path, self.owner = path, owner
+        self._db = own_files.opened(path, _SCHEMA)
+
+    def execute(self, sql: str, values: Sequence[object] = ()) -> sqlite3.Cursor:
+        return self._db.execute(sql, tuple(values))
+
+    def writing(self) -> AbstractContextManager[None]:
+        return own_files.writing(self._db, self._path)
+
+    def epoch(self) -> float:
+        return time.time()
+
+    def close(self) -> None:
+        self._db.close()
+
+
+class TableSchedules:
+    """Port `ScheduleStore`. `root`: where runs of a shared database begin here, whatever its rows say."""
+
+    def __init__(self, tables: SharedTables, root: str = "") -> None:
+        self._db = tables
+        self.owner = self._owner = tables.owner
+        self.root = root
         self._ids = RandomIds()
+
+    @property
+    def shared(self) -> bool:
+        return bool(self.root)
+
+    def epoch(self) -> float:
+        return self._db.epoch()
 
     def close(self) -> None:
         self._db.close()
 
     def _writing(self) -> AbstractContextManager[None]:
-        return own_files.writing(self._db, self._path)
+        return self._db.writing()
 
     # ── schedules
 
@@ -54,7 +92,7 @@ class SqliteSchedules:
             return False
         with self._writing():
             values = (schedule.name, schedule.owner, schedule.state, msgspec.json.encode(schedule).decode())
-            if not self._db.execute("INSERT OR IGNORE INTO schedules VALUES (?, ?, ?, ?)", values).rowcount:
+            if not self._db.execute(_ADD, values).rowcount:
                 return False
             self._insert(schedule.name, first, DueStatus.QUEUED)
         return True
@@ -82,6 +120,9 @@ class SqliteSchedules:
             return None
         if (found.name, found.owner) != (name, self._owner):
             return None
+        if self.root:
+            work = msgspec.structs.replace(found.work, directory=self.root)
+            found = msgspec.structs.replace(found, project=self.root, work=work)
         return msgspec.structs.replace(found, state=state_of)
 
     def set_state(self, name: str, state: ScheduleState) -> None:
@@ -199,8 +240,8 @@ class SqliteSchedules:
         return bool(ended)
 
     def renew(self, worker: str, expires_at: int) -> None:
-        query = "UPDATE due_runs SET expires_at = ? WHERE claimed_by = ? AND status IN ('claimed', 'dispatched')"
-        self._db.execute(query, (expires_at, worker))
+        held = "owner = ? AND claimed_by = ? AND status IN ('claimed', 'dispatched')"
+        self._db.execute(f"UPDATE due_runs SET expires_at = ? WHERE {held}", (expires_at, self._owner, worker))
 
     def held(self) -> list[DueRun]:
         return self.runs(*_HELD)
@@ -226,7 +267,7 @@ class SqliteSchedules:
             row = self._db.execute("SELECT seen FROM clocks WHERE owner = ?", (self._owner,)).fetchone()
             back = row is not None and now < row[0] - CLOCK_SLACK
             if row is None or back or now > row[0]:
-                self._db.execute("INSERT OR REPLACE INTO clocks VALUES (?, ?)", (self._owner, now))
+                self._db.execute(_SEEN, (self._owner, now))
         return back
 
     def looked(self, now: int) -> None:
@@ -260,7 +301,7 @@ class SqliteSchedules:
         id = self._ids.new("due")
         columns = "id, schedule, owner, due_at, status, reason, by_hand"
         values = (id, schedule, self._owner, due_at, status, reason, int(by_hand))
-        query = f"INSERT OR IGNORE INTO due_runs ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)"
+        query = f"INSERT INTO due_runs ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
         return id if self._db.execute(query, values).rowcount else ""
 
     def _move(self, run: DueRun, to: DueStatus, changed: str, *values: object) -> bool:
@@ -275,3 +316,21 @@ class SqliteSchedules:
         query = f"DELETE FROM due_runs WHERE {over} AND id NOT IN (SELECT id FROM due_runs WHERE {over}"
         query += " ORDER BY due_at DESC LIMIT ?)"
         self._db.execute(query, (self._owner, schedule, self._owner, schedule, KEPT))
+
+
+class SqliteSchedules(TableSchedules):
+    """In the user's own file."""
+
+    def __init__(self, path: str = "", owner: str = "") -> None:
+        super().__init__(FileTables(path or database(), owner or me()))
+
+
+def open_schedules(places: Places, *, own: bool = False, make: bool = False) -> TableSchedules:
+    """Those of the database that the user chose for the project, else, or with `own`, of the user's own file."""
+    tables = None if own else shared_tables(places, make=make)
+    return TableSchedules(tables, places.root) if tables else SqliteSchedules()
+
+
+def are_there(places: Places) -> bool:
+    """Whether there may be any, as far as can be said without a server."""
+    return bool(database_url(places)) or is_there()

@@ -23,6 +23,7 @@ EXAMPLE = 'quintet schedule add "weekdays 07:30" --tz Europe/Berlin -- "summaris
 SHOWN_TEXT = 60
 LATELY = 180  # seconds: a timer looks each minute
 UNWATCHED = "Nothing looks at the clock yet, so nothing will run: quintet schedule install, or quintet schedule work"
+SHARED = "No machine runs these schedules yet: quintet worker --schedule, or quintet schedule work"
 
 
 class ScheduleAnswer(Struct, frozen=True):
@@ -40,6 +41,7 @@ class ScheduleScene(Struct, frozen=True):
     now: int
     timer: bool  # whether one is installed that looks at the clock
     work: Callable[[Namespace, str], ScheduledWork]  # from the flags and the text
+    shared: bool = False  # whether any machine of several may run them
 
 
 Answering = Callable[[ScheduleScene, Namespace], ScheduleAnswer]
@@ -73,7 +75,7 @@ def add(scene: ScheduleScene, words: Namespace) -> ScheduleAnswer:
     if one.work.permission_profile is PermissionProfile.UNRESTRICTED:
         lines.append("It runs unattended at profile unrestricted: nobody is asked before it does anything.")
     if not watched(scene):
-        lines.append(UNWATCHED)
+        lines.append(SHARED if scene.shared else UNWATCHED)
     return ScheduleAnswer(lines, {**_schedule_data(one), "next": iso(made.at)})
 
 
@@ -97,7 +99,7 @@ def listed(scene: ScheduleScene, words: Namespace) -> ScheduleAnswer:
     ]
     lines = table(rows, heading=("NAME", "WHEN", "ZONE", "NEXT", "LAST", "TEXT"))
     if any(view.schedule.state is ScheduleState.ACTIVE for view in views) and not watched(scene):
-        lines.append(UNWATCHED)
+        lines.append(SHARED if scene.shared else UNWATCHED)
     return ScheduleAnswer(lines, data)
 
 
@@ -248,6 +250,7 @@ def parsed(action: str, arguments: list[str], *, at_terminal: bool = True) -> Na
     word = WORDS[action]
     parser = word_parser(f"schedule {action}", word.about, at_terminal=at_terminal)
     word.takes(parser)
+    parser.add_argument("--own", action="store_true", help="in this machine's own file, though a database is chosen")
     at = arguments.index("--") if "--" in arguments else len(arguments)
     found: Namespace = parser.parse_intermixed_args(arguments[:at])
     behind = arguments[at + 1 :]

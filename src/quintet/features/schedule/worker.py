@@ -7,7 +7,9 @@ changed, is only a machine on which more or fewer times have passed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
@@ -26,6 +28,9 @@ from quintet.features.schedule.values import DueRun, DueStatus, RunResult, Sched
 LEASE_SECONDS = 120
 LOOK_SECONDS = 15.0  # the longest it waits before it looks at the clock again
 LEFT = "its worker ended while it ran; how far it came is unknown"
+UNSURE = "the store was lost while it was to be started; it was not"
+FINISH_SECONDS = 300.0  # that a store which is lost is waited for, to write down how a run ended
+PAUSE_SECONDS = 2.0
 
 
 class EpochClock(Protocol):
@@ -80,6 +85,7 @@ class ScheduleWorker:
         self.name = name or this_worker()
         self._gone = gone
         self._running: set[asyncio.Task[RunResult | None]] = set()
+        self._mine: set[str] = set()  # the runs that it knows it has: a claim whose answer was lost is not among them
 
     @property
     def now(self) -> int:
@@ -94,12 +100,14 @@ class ScheduleWorker:
                     self.look()
                     while len(self._running) < max(1, self._settings.parallel) and (run := self.take()):
                         self._running.add(asyncio.create_task(self.carry_out(run)))
-                except StoreError as error:  # busy for long, or no room: the next look does it
+                    wait = self._wait()
+                except StoreError as error:  # away, busy for long, or no room: the next look does it
                     self._tell(WorkerEvent("waiting", "", self.now, reason=error.message))
+                    wait = LOOK_SECONDS
                 if once and not self._running:
                     return
                 waiting: set[asyncio.Future[Any]] = {stopped, *self._running}
-                await asyncio.wait(waiting, timeout=self._wait(), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(waiting, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
                 self._drop_ended()
         finally:
             stopped.cancel()
@@ -141,13 +149,14 @@ class ScheduleWorker:
     def _settle(self, now: int) -> None:
         """A claim that nobody holds any more: not started, it is due again; started, it is over."""
         for run in self._store.held():
-            if run.claimed_by == self.name or not self._gone(run, now):
+            mine = run.claimed_by == self.name
+            if run.id in self._mine or not (mine or self._gone(run, now)):
                 continue
             if run.status is DueStatus.CLAIMED:
                 if self._store.settle(run, DueStatus.DUE, now, ""):
                     self._tell(WorkerEvent("returned", run.schedule, run.due_at))
-            elif self._store.settle(run, DueStatus.CONSUMED, now, LEFT):
-                self._tell(WorkerEvent("ended", run.schedule, run.due_at, "unknown", reason=LEFT))
+            elif self._store.settle(run, DueStatus.CONSUMED, now, why := UNSURE if mine else LEFT):
+                self._tell(WorkerEvent("ended", run.schedule, run.due_at, "unknown", reason=why))
 
     def _advance(self, queued: DueRun, now: int) -> None:
         schedule = self._store.find(queued.schedule)
@@ -170,19 +179,49 @@ class ScheduleWorker:
                 self._tell(WorkerEvent("expired", schedule.name, time, reason=reason))
 
     def take(self, only: str = "") -> DueRun | None:
-        return self._store.claim(self.name, self.now, self.now + LEASE_SECONDS, only)
+        found = self._store.claim(self.name, self.now, self.now + LEASE_SECONDS, only)
+        if found:
+            self._mine.add(found.id)
+        return found
 
     async def carry_out(self, run: DueRun) -> RunResult | None:
         """None if it was not ours any more. It is dispatched before anything starts: nothing is started twice."""
-        schedule = self._store.find(run.schedule)
-        if schedule is None or not self._store.dispatch(run, self.name, self.now, self.now + LEASE_SECONDS):
+        try:
+            return await self._carried_out(run)
+        finally:
+            self._mine.discard(run.id)
+
+    async def _carried_out(self, run: DueRun) -> RunResult | None:
+        try:
+            schedule = self._store.find(run.schedule)
+            if schedule is None or not self._store.dispatch(run, self.name, self.now, self.now + LEASE_SECONDS):
+                return None
+        except StoreError:  # whether that was stored is unknown, so it is not started; a later look settles it
             return None
         self._tell(WorkerEvent("started", run.schedule, run.due_at))
+
+        def begun(session: str) -> None:
+            with contextlib.suppress(StoreError):  # its end says it again
+                self._store.begun(run, self.name, session)
+
         try:
-            result = await self._start(schedule.work, lambda session: self._store.begun(run, self.name, session))
+            result = await self._start(schedule.work, begun)
         except Exception as error:
             result = RunResult(None, result="failed", reason=on_one_line(f"{type(error).__name__}: {error}")[:300])
-        self._store.finish(run, self.name, self.now, result)
+        await self._finish(run, result)
         code, session = result.exit_code, result.session
         self._tell(WorkerEvent("ended", run.schedule, run.due_at, result.result, code, session, result.reason))
         return result
+
+    async def _finish(self, run: DueRun, result: RunResult) -> None:
+        """Write down how it ended, as soon as the store can be written."""
+        until = time.monotonic() + FINISH_SECONDS
+        while True:
+            try:
+                self._store.finish(run, self.name, self.now, result)
+                return
+            except StoreError as error:
+                if time.monotonic() > until:
+                    raise
+                self._tell(WorkerEvent("waiting", run.schedule, run.due_at, reason=error.message))
+                await asyncio.sleep(PAUSE_SECONDS)

@@ -21,7 +21,9 @@ FEATURE = Feature(
             "cli:parallel",
             "quintet parallel [N] [--json]   do the open tasks with N workers, until none can start",
         ),
-        CliCommand("worker", "cli:worker", "quintet worker [--repository URL [--push]] [--json]     run one worker"),
+        CliCommand(
+            "worker", "cli:worker", "quintet worker [--repository URL [--push]] [--schedule] [--json]   run one worker"
+        ),
     ),
     checks=(FeatureCheck("checks:workers_left_nothing", "checks:tidy", "checks:KINDS"),),
     service="service:open_workers",

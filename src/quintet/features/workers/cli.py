@@ -32,6 +32,7 @@ from quintet.domain.workers.claims import Overlap
 from quintet.domain.workers.dispatch import Waiting, what_is_left
 from quintet.domain.workers.integration import IntegrateWay
 from quintet.features.workers.clone import Clone
+from quintet.features.workers.schedules import Schedules
 from quintet.features.workers.service import WorkersSeen, start_worker
 from quintet.features.workers.settings import MOST, TaskSettings, WorkerSettings
 from quintet.features.workers.shop import Rights, Shop
@@ -221,6 +222,9 @@ def worker(arguments: list[str]) -> int:
     parser.add_argument(
         "--repository", default="", metavar="URL", help="work in a clone of this, for the database of several machines"
     )
+    parser.add_argument(
+        "--schedule", action="store_true", help="also run what is due in the schedules, and wait for new tasks"
+    )
     parser.add_argument("--push", action="store_true", help="push the branches quintet/TASK to that repository")
     parsed = parser.parse_args(arguments)
     if parsed.repository:
@@ -271,7 +275,7 @@ async def _work(shop: Shop, parsed: Namespace) -> int:
         pid, _, identity = parsed.parent.partition(":")
         parent = (int(pid), identity) if pid.isdigit() else (0, "")
         run = parsed.run or RandomIds().new("p")
-        loop = WorkerLoop(shop, _rights(parsed), run, tell, parent, stays=parsed.wait)
+        loop = WorkerLoop(shop, _rights(parsed), run, tell, parent, stays=parsed.wait or parsed.schedule)
         if shop.clone and not parsed.json:
             complain(shop.clone.about)
         main = asyncio.current_task()
@@ -285,7 +289,11 @@ async def _work(shop: Shop, parsed: Namespace) -> int:
 
         with on_signals([signal.SIGINT, *ending_signals()], stop):
             try:
-                why = await loop.run()
+                with contextlib.ExitStack() as beside:
+                    if parsed.schedule:
+                        said = lambda text: tell(WorkerNews(loop.row.id, "", text))  # noqa: E731
+                        beside.enter_context(Schedules(shop, _rights(parsed).axes, parsed.model, said))
+                    why = await loop.run()
             except asyncio.CancelledError:
                 complain("interrupted")
                 return 130

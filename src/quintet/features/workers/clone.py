@@ -40,6 +40,10 @@ class Clone:
         self.name = plain_address(self._address)
         self.root, self._held = self._free_slot()
 
+    def another(self) -> Clone:
+        """A second one of the same repository."""
+        return Clone(self._address)
+
     @property
     def about(self) -> str:
         """What a worker's status says of it."""
