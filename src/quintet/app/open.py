@@ -431,16 +431,10 @@ def _lives(core: Core, row: SessionRow) -> bool:
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms, hidden: tuple[str, ...] = ()) -> Containment:
-    setup = SandboxSetup(
-        root=places.root,
-        private=places.make_own(),
-        scratch_parent=places.scratch,
-        file_bytes=settings.sandbox.file_bytes,
-        protection=terms.protection,
-        networks=() if terms.loopback_open else sandbox.networks(),
-        unreachable=hidden,
-        own_branch=branch_of_worktree(places),
-    )
+    networks = () if terms.loopback_open else sandbox.networks()
+    own, file_bytes = places.make_own(), settings.sandbox.file_bytes
+    setup = SandboxSetup(places.root, own, places.scratch, file_bytes, terms.protection, networks, hidden)
+    setup.own_branch = branch_of_worktree(places)
     return sandbox.contain(terms.sandbox, setup, records=places.crash_records)
 
 

@@ -1,5 +1,7 @@
 """A task's file: what a language model writes is read, what is wrong has its line and field, and nothing is guessed."""
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -116,6 +118,10 @@ lines_of_text = st.text(st.characters(codec="utf-8", exclude_characters="\n"), m
 paths = st.text(st.sampled_from("abc ,:#'\"[]{}-./_é"), min_size=1).filter(
     lambda path: path.strip() and not path.startswith(("/", "~", "./")) and ".." not in path.split("/")
 )
+paths = paths.filter(lambda path: not re.search(r"[^:]::+[^\W\d]", path))  # that is a symbol
+symbols = st.builds(
+    lambda path, name: Intent(path, symbol=name), paths, st.sampled_from(("f", "Calc.add", "a::b", "$", "é_1"))
+)
 spans = st.tuples(st.integers(1, 99), st.integers(0, 99)).map(lambda pair: (pair[0], pair[0] + pair[1]))
 intents = st.builds(lambda path, span: Intent(path, *span), paths, st.one_of(st.just((0, 0)), spans))
 others = st.sampled_from(("x-owner: me", "labels:\n  - a\n  - b", "about: |\n  two\n  lines", "depend_on: [a", "x:"))
@@ -128,7 +134,7 @@ texts = st.builds(
     st.sampled_from(Mutation),
     st.text(st.characters(codec="utf-8")),
     st.sampled_from(Approval),
-    st.lists(intents, max_size=3).map(tuple),
+    st.lists(intents | symbols, max_size=3).map(tuple),
     st.text(st.characters(codec="utf-8")),
     st.just(0.0) | st.floats(min_value=1e-9, max_value=1e9),
     st.lists(others, max_size=3).map(tuple),

@@ -32,7 +32,7 @@ MOST_DIGITS = 9  # of a line number
 _KEY = regex(r"([A-Za-z_][\w-]*)\s*:(?:\s+(.*)|\s*)$")
 # src/a.py:10-50, src/a.py:10, src/a.py lines 10-50, src/a.py 10–50
 _LINES = regex(r"(.+?)(?:(?::|\s+lines?\s+)(\d+)(?:\s*[-–]\s*(\d+))?|\s+(\d+)\s*[-–]\s*(\d+))", re.S)
-_SYMBOL = regex(r"(?:[^\W\d]|\$)[\w$]*(?:[.:]+(?:[^\W\d]|\$)[\w$]*)*")
+_DECLARED = regex(r"(.+?)::((?:[^\W\d]|\$)[\w$]*(?:[.:]+(?:[^\W\d]|\$)[\w$]*)*)")
 _ID_LINE = regex(r"(?m)^id[ \t]*:.*$")
 _SPECIAL = tuple("[]{}&*!|>%@`\"'#,?-:")  # what a word that goes without quotes does not begin with
 
@@ -309,9 +309,8 @@ def _intents(value: _Value) -> tuple[Intent, ...]:
 
 
 def _intent(line: int, word: str) -> Intent:
-    word, declared, symbol = word.partition("::")
-    if declared and not _SYMBOL.fullmatch(symbol):
-        raise _Wrong(line, f'"{word[:80]}::{symbol[:80]}": a symbol is written as src/calc.py::Calc.add')
+    declared = _DECLARED.fullmatch(word)
+    word, symbol = (declared[1], declared[2]) if declared else (word, "")
     match = None if declared else _LINES.fullmatch(word)
     path, first, last = word, 0, 0
     if match:
