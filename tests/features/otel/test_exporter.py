@@ -41,13 +41,17 @@ class Collector:
     def endpoint(self) -> str:
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def spans(self) -> tuple[dict[str, str], list[Any]]:
-        """The resource's attributes and all spans."""
+    def resources(self) -> list[Any]:
+        """What was sent of traces, by the resource that it is about."""
         from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
         assert {path for path, _ in self._bodies} <= {"/v1/traces", "/v1/metrics"}
         sent = [body for path, body in self._bodies if path == "/v1/traces"]
-        resources = [one for body in sent for one in ExportTraceServiceRequest.FromString(body).resource_spans]
+        return [one for body in sent for one in ExportTraceServiceRequest.FromString(body).resource_spans]
+
+    def spans(self) -> tuple[dict[str, str], list[Any]]:
+        """The resource's attributes and all spans."""
+        resources = self.resources()
         about = {pair.key: pair.value.string_value for pair in resources[0].resource.attributes}
         return about, [span for one in resources for scope in one.scope_spans for span in scope.spans]
 
@@ -89,6 +93,8 @@ def test_a_session_arrives_at_a_collector_as_spans(
     assert "OpenTelemetry" not in done.err
     about, spans = collector.spans()
     assert about["service.name"] == "quintet"
+    schemas = {scope.schema_url for one in collector.resources() for scope in one.scope_spans}
+    assert schemas == {"https://opentelemetry.io/schemas/1.37.0"}
     (turn,) = [span for span in spans if span.name == "invoke_agent quintet"]
     assert (value(turn, "gen_ai.conversation.id"), turn.parent_span_id) == (done.json()["session"], b"")
     inside = [span for span in spans if span is not turn]
