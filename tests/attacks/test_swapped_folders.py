@@ -1,9 +1,11 @@
-"""A folder that a command in the background swaps for a link while a file tool is at work leads nowhere.
+"""A folder that a command in the background swaps for a link leads nowhere: no file tool, and no checkpoint.
 
 ripgrep is held at the ignore file of a folder, which is a pipe: whoever opens its other end knows that the folder has
-been looked at and its files have not been opened. That is where a second process makes the swap.
+been looked at and its files have not been opened. git is held at the lease of a file, before it opens the next one.
+That is where a second process makes the swap.
 """
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.domain.permission.gate import Sandbox
 from tests.attacks.world import put
 from tests.tools.calling import Caller
@@ -22,6 +25,17 @@ held, one, other = sys.argv[1:]
 handle = os.open(held, os.O_WRONLY)
 assert ctypes.CDLL(None).renameat2(-100, one.encode(), -100, other.encode(), 2) == 0  # exchanged, in one step
 os.close(handle)
+"""
+SWAP_AT_READING = """
+import ctypes, fcntl, os, signal, sys
+read, one, other = sys.argv[1:]
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGIO])
+handle = os.open(read, os.O_RDONLY)
+fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_WRLCK)  # whoever opens it now waits
+print(flush=True)
+signal.sigwait([signal.SIGIO])
+assert ctypes.CDLL(None).renameat2(-100, one.encode(), -100, other.encode(), 2) == 0
+fcntl.fcntl(handle, fcntl.F_SETLEASE, fcntl.F_UNLCK)
 """
 HELD = pytest.mark.parametrize("held", [".ignore", "sub/.ignore"])
 WALLED = pytest.mark.parametrize(
@@ -71,3 +85,22 @@ def test_grep_reads_no_secret_of_the_project_through_a_swapped_file(repo: Path) 
         said = tools("grep", pattern=".+", path="sub", output_mode="content").content
     assert (repo / "sub/a.txt").is_symlink()
     assert KEY not in said
+
+
+def test_a_checkpoint_takes_in_nothing_outside_through_a_swapped_folder(repo: Path, tmp_path: Path) -> None:
+    """git looks at a folder once for all the files in it that come one after the other."""
+    put(Path(os.environ["HOME"]) / "letters/b.txt", KEY)
+    for name in ("a.txt", "b.txt"):
+        put(repo / f"sub/{name}", "nothing of the letters")
+    (repo / "link").symlink_to(Path(os.environ["HOME"]) / "letters")
+    words = (sys.executable, "-c", SWAP_AT_READING, "sub/a.txt", "sub", "link")
+    checkpoints = ShadowCheckpoints(str(tmp_path / "shadow"), str(repo))
+    with subprocess.Popen(words, cwd=repo, stdout=subprocess.PIPE) as swaps:
+        assert swaps.stdout and swaps.stdout.readline()
+        tree = asyncio.run(checkpoints.snapshot("one")).tree
+    assert (repo / "sub").is_symlink()
+    git = ("git", f"--git-dir={tmp_path / 'shadow'}")
+    listed = subprocess.run((*git, "ls-tree", "-r", tree), check=True, capture_output=True, text=True).stdout
+    assert "tally/count.py" in listed
+    held = subprocess.run((*git, "grep", "-h", "-e", "", tree), check=True, capture_output=True, text=True).stdout
+    assert KEY not in held

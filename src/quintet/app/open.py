@@ -306,7 +306,7 @@ def make_core(
 
     images = InputImages(places, files, bench)
     artifacts = Artifacts(places.runs)
-    checkpoints = ShadowCheckpoints(places.checkpoints, places.root, terms.protection, record)
+    checkpoints = ShadowCheckpoints(places.checkpoints, places.root, terms.protection, record, containment.commands_run)
     core = Core(
         project=places.root,
         store=open_store(places, clock),

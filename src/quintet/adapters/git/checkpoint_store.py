@@ -60,9 +60,15 @@ T = TypeVar("T")
 
 class ShadowCheckpoints:
     def __init__(
-        self, folder: str, root: str, protection: Protection = PROTECTION, record: WriteRecord | None = None
+        self,
+        folder: str,
+        root: str,
+        protection: Protection = PROTECTION,
+        record: WriteRecord | None = None,
+        commands_run: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._shadow = ShadowGit(folder, root, protection)
+        """`commands_run` says whether a command may change the project now."""
+        self._shadow = ShadowGit(folder, root, protection, commands_run)
         self._protection = protection
         self._record = record
         self._objects = LooseObjects(self._shadow.objects, self._shadow.project.algorithm)

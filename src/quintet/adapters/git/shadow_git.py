@@ -13,11 +13,12 @@ import fcntl
 import os
 import re
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 from quintet.adapters.files.temporary_folders import temporary
+from quintet.adapters.git.file_states import LooseObjects, state_of
 from quintet.adapters.git.git_folders import git_folders, is_plain, read_plain
 from quintet.adapters.git.run_git import (
     SECONDS,
@@ -95,10 +96,17 @@ class SnapshotTooLarge(ToolFailed):
 
 
 class ShadowGit:
-    """Blocking: to be called from a thread."""
+    """Blocking: to be called from a thread. `commands_run` says whether a command may change the project meanwhile."""
 
-    def __init__(self, folder: str, root: str, protection: Protection = PROTECTION) -> None:
+    def __init__(
+        self,
+        folder: str,
+        root: str,
+        protection: Protection = PROTECTION,
+        commands_run: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.folder = folder
+        self._commands_run = commands_run
         self.root = root
         self._protection = protection
         self.objects = os.path.join(folder, "objects")
@@ -163,11 +171,11 @@ class ShadowGit:
                 STOP.get().check()
             (lacking if name.endswith(b"/") or self._left_out(name) else changed).append(name)
         self._check_budget(changed)
-        self._update(lock, changed)
+        self._take_in(lock, changed)
         if since and (since == self._ruled_anew or are_rules(changed)):
             self._ruled_anew = since  # after the update: what stands where a file was is not listed before
             hidden = [name for name in self.rules_of(lock, since).hidden()[0] if not self._left_out(name)]
-            self._update(lock, hidden)
+            self._take_in(lock, hidden)
             changed += hidden
         known = "" if changed else self._known_tree()
         if not known:
@@ -185,6 +193,40 @@ class ShadowGit:
             )
             known = self.run(lock, "diff-files", "-z", "--name-only", "--no-renames", "--ignore-submodules=all")
             return known + others.result()
+
+    def _take_in(self, lock: int, names: list[bytes]) -> None:
+        swappable = self._commands_run()
+        self._update(lock, names)
+        if names and (swappable or self._commands_run()):
+            self._look_again(lock, names)
+
+    def _look_again(self, lock: int, names: list[bytes]) -> None:
+        """git reads through a link that a command puts in the place of a folder in between. What it took in has to be
+        what stands there when no link is followed; else that is taken in, or nothing."""
+        own = LooseObjects(self.objects, self.project.algorithm)
+        given = b""
+        found = self.held(lock, [os.fsdecode(name) for name in names]).items()
+        for number, (path, (bits, name, _)) in enumerate(found):
+            if number % FILES_A_LOOK == 0:
+                STOP.get().check()
+            if self._content(path, own.name)[1] == name:
+                continue
+            kind, content = self._content(path, own.keep)
+            if len(content) == len(name):
+                bits = kind if kind == "120000" else "100755" if int(kind, 8) & 0o100 else "100644"
+            else:
+                bits, content = "0", "0" * len(name)
+            given += f"{bits} {content}\t".encode() + os.fsencode(path) + b"\0"
+        if given:
+            self.run(lock, "update-index", "-z", "--index-info", given=given)
+
+    def _content(self, path: str, name: Callable[[bytes], str]) -> tuple[str, str]:
+        """Access bits and name of what stands there; nothing if it changes at this moment."""
+        try:
+            kind, _, content = state_of(self.root, path, name).partition(" ")
+        except OSError:
+            return "", ""
+        return kind, content
 
     def _update(self, lock: int, names: list[bytes]) -> None:
         if names:

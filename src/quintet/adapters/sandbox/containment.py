@@ -198,6 +198,10 @@ class Containment(ABC):
         """What was said so since the last time that somebody asked."""
         return self._watch.put_right() if self._watch else []
 
+    def commands_run(self) -> bool:
+        """Whether a command may change the project now: of this session or of another one here."""
+        return self._watch is not None and self._watch.commands_run()
+
     def before_writing(self) -> None:
         self.watch.before_writing()
 

@@ -122,7 +122,7 @@ class ProjectWatch:
 
     def _scan_to_begin(self) -> ProtectedScan:
         try:
-            return self._scanner.scan(self._commands_run)
+            return self._scanner.scan(self.commands_run)
         except FoldersKeepChanging:
             raise ToolFailed(
                 "commands that run in the background keep changing folders of the project, so Quintet cannot tell what "
@@ -132,11 +132,11 @@ class ProjectWatch:
     def _scan(self, ended: int = 0) -> ProtectedScan:
         """What stands here, as far as it can be seen; `ended` is the number of a command that runs no more."""
         try:
-            return self._scanner.scan(lambda: self._commands_run(ended))
+            return self._scanner.scan(lambda: self.commands_run(ended))
         except FoldersKeepChanging:
             return self._scanner.scan()
 
-    def _commands_run(self, ended: int = 0) -> bool:
+    def commands_run(self, ended: int = 0) -> bool:
         """Whether a command may change the project now: of this session or of another one here."""
         return any(number != ended for number in self._running) or bool(self._record and self._record.others_running())
 
