@@ -143,7 +143,7 @@ LATE_IMPORTS = {
     "adapters/http/client.py": "email.utils, for an answer that says when to come again",
     "adapters/models/discovery.py": "http.client, for a look at servers of this machine",
     "adapters/processes/python_environment.py": "importlib.metadata takes 15 ms",
-    "engine/cycle/look.py": "asyncio, which `quintet status` looks at health without",
+    "engine/cycle/doctor_checks.py": "asyncio, which `quintet status` looks at health without",
     "adapters/processes/system.py": "commands that only look have no event loop",
     "adapters/protected/left_behind.py": "for a project that a killed process left something in",
     "adapters/sandbox/__init__.py": "the door of the sandboxes: one of them is loaded",

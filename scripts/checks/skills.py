@@ -23,7 +23,7 @@ from pathlib import Path
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers as config
 from quintet.domain.permission.trusted_content import Trust
-from quintet.features.skills.check import at_path, checked, pages_below
+from quintet.features.skills.check_skill import at_path, checked, pages_below
 from quintet.features.skills.contents import look
 from quintet.features.skills.settings import SkillSettings
 from quintet.features.skills.shelf import SkillShelf

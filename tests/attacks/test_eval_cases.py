@@ -16,7 +16,7 @@ from quintet.domain.base.errors import UsageError
 from quintet.domain.ports.trials import TrialArm, TrialResult, TrialVerdict
 from quintet.domain.turn.messages import Request
 from quintet.features.registry import trial_runner
-from quintet.features.skills.check import at_path
+from quintet.features.skills.check_skill import at_path
 from quintet.features.skills.evals.cases import arms, eval_cases
 from quintet.testing import Reply, ScriptedModel, call
 from tests.features.skills.made import home_skills, write_skill

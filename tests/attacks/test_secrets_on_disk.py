@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from quintet.adapters.files.input_history import InputHistory
 from quintet.adapters.files.paths import locate
-from quintet.adapters.files.state_files import InputHistory
 from quintet.adapters.git.checkpoint_store import ShadowCheckpoints
 from quintet.app.terminal_ui import at_hand
 from quintet.cli.main import main

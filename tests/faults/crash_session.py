@@ -42,7 +42,8 @@ from quintet.domain.turn.stage_policy import CallContext
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.domain.turn.tool_spec import ToolResult
 from quintet.engine.session.core import Core, CycleParts, ModelAccess, Ownership, TurnParts
-from quintet.engine.session.open_session import create_session, new_lease
+from quintet.engine.session.leases import new_lease
+from quintet.engine.session.open_session import create_session
 from quintet.engine.session.owner import Owner
 from quintet.engine.session.session import Session
 from quintet.engine.turn.prompts import Prompts

@@ -44,7 +44,7 @@ from quintet.app.prompts import own_prompts
 from quintet.app.services import KeptLessons, Opening, Recollections, Services, feature_commands
 from quintet.app.session_orders import as_command, first_axes
 from quintet.app.tool_registry import tools_for
-from quintet.domain.base.errors import NotFound, StoreDamaged, UsageError
+from quintet.domain.base.errors import StoreDamaged, UsageError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials.axes import Axes, AxesChange, Surface
 from quintet.domain.helpers.bounds import Bounds, no_bounds
@@ -53,15 +53,15 @@ from quintet.domain.journal.protocol import Event, Noticed, ReasoningSwitched
 from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.models.model_facts import resolved
 from quintet.domain.permission.gate import Terms
-from quintet.domain.ports.ports import Agents, Clock, Ids, Lease, Model, Repository, SessionRow, ShellGrammar, Workbench
+from quintet.domain.ports.ports import Agents, Clock, Ids, Lease, Model, Repository, ShellGrammar, Workbench
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.agent_pages import AgentsPage
 from quintet.domain.turn.surroundings import Surroundings
 from quintet.engine.replay.record import header, recorded
 from quintet.engine.replay.recorder import Recorder
 from quintet.engine.session.core import CommandParts, Core, CycleParts, Log, ModelAccess, Ownership, TurnParts
-from quintet.engine.session.leases import owner_lives
-from quintet.engine.session.open_session import create_session, fork_session, new_lease
+from quintet.engine.session.leases import is_owned, new_lease, take_lease
+from quintet.engine.session.open_session import create_session, fork_session
 from quintet.engine.session.owner import Owner
 from quintet.engine.session.queries import unnamed
 from quintet.engine.session.session import Session
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from quintet.domain.ports.stores import ProjectStore
     from quintet.domain.ports.tasks import Plans
     from quintet.domain.tasks.executors import Executors
-    from quintet.engine.cycle.look import Look
+    from quintet.engine.cycle.doctor_checks import DoctorChecks
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 LATEST = "latest"
@@ -380,7 +380,7 @@ def make_core(
     core.cycle.tasks = cache(
         lambda: cast("TaskKeeper", load("app.late_parts:make_keeper")(core.store, places, core.clock, vault.text))
     )
-    core.cycle.look = lambda: cast("Look", load("app.health.checks:make_look")(places, loaded, core.clock))
+    core.cycle.look = lambda: cast("DoctorChecks", load("app.health.checks:make_look")(places, loaded, core.clock))
     core.cycle.executors = cache(lambda: _executors(core, services.opening))
     return core
 
@@ -423,11 +423,7 @@ def _attached(core: Core, owner: Owner, surface: Surface) -> Session:
 
 def _is_open(core: Core, session: str) -> bool:
     row = core.store.session(session)
-    return row is not None and _lives(core, row)
-
-
-def _lives(core: Core, row: SessionRow) -> bool:
-    return owner_lives(row, core.clock.uptime(), core.ownership.process_identity)
+    return row is not None and is_owned(core, row)
 
 
 def make_containment(places: Places, settings: Settings, terms: Terms, hidden: tuple[str, ...] = ()) -> Containment:
@@ -556,13 +552,8 @@ async def _take_over(
     core: Core, store: ProjectStore, places: Places, session: str, notes: Sequence[Event], agent: str, reason: str
 ) -> Owner | None:
     """Make this process the session's owner; None while another one lives, or if another process was faster."""
-    row = store.session(session)
-    if row is None:
-        raise NotFound(f"session {session} no longer exists")
-    if _lives(core, row):
-        return None
-    lease = new_lease(core, session, row.lease_number)
-    if not await store.take_lease(lease, row):
+    lease = await take_lease(core, session)
+    if lease is None:
         return None
     since = store.last_seq(session)  # from here on nobody else writes
     state = fold(recorded.event for recorded in store.read(session))

@@ -11,8 +11,8 @@ from typing import Any, cast
 
 from quintet.adapters import sandbox
 from quintet.adapters.files.file_finder import ProjectFinder
+from quintet.adapters.files.input_history import InputHistory
 from quintet.adapters.files.paths import Places, locate
-from quintet.adapters.files.state_files import InputHistory
 from quintet.adapters.git.repository import branch
 from quintet.adapters.models.discovery import found_here
 from quintet.adapters.processes.editor import edited

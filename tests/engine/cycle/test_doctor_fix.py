@@ -13,7 +13,7 @@ from quintet.adapters.tasks.task_folder import TaskFolder
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.task import TaskStatus
 from quintet.engine.cycle.doctor import fix
-from quintet.engine.cycle.look import Look
+from quintet.engine.cycle.doctor_checks import DoctorChecks
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.testing import FrozenClock
 from tests.engine.task_places import added, keep, page
@@ -65,7 +65,7 @@ def test_a_kill_behind_its_first_write_leaves_no_running_task_that_nobody_holds(
         tasks.left = 1
         try:
             with pytest.raises(Killed):
-                await fix(cast(Look, NoLeases()), keeper, store)
+                await fix(cast(DoctorChecks, NoLeases()), keeper, store)
         finally:
             await store.close()
 

@@ -22,7 +22,7 @@ from quintet.domain.ports.ports import Model
 from quintet.domain.ports.trials import TrialArm, TrialCase, TrialResult, TrialVerdict
 from quintet.domain.turn.messages import CallPart, Request, Role
 from quintet.features.registry import trial_runner
-from quintet.features.skills.check import at_path
+from quintet.features.skills.check_skill import at_path
 from quintet.features.skills.evals.cases import arms, eval_cases
 from quintet.features.skills.evals.page import page
 from quintet.features.skills.evals.run import run_evals

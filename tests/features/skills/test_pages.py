@@ -6,7 +6,7 @@ import pytest
 
 from quintet.domain.dials.axes import PermissionProfile
 from quintet.domain.skills.use import LinePattern
-from quintet.features.skills.check import at_path, checked
+from quintet.features.skills.check_skill import at_path, checked
 from quintet.features.skills.contents import SkillContents, look
 from quintet.features.skills.filled import filled, shell_lines
 from quintet.features.skills.page import parted, read_page

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quintet.domain.base.errors import NotFound, UsageError
-from quintet.features.skills.head import head_text
+from quintet.features.skills.conversation_head import head_text
 from tests.features.skills.made import home_skills, shelf_of, trust_now, write_skill
 
 SHIPPED = {"add-regression-test", "bisect-failing-test", "conventional-commit", "release-notes", "upgrade-dependency"}

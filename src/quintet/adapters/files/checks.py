@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from shutil import rmtree
 from typing import TYPE_CHECKING
 
+from quintet.adapters.files.input_history import InputHistory
 from quintet.adapters.files.paths import Places, state_folder
 from quintet.adapters.files.project_files import ProjectFiles
-from quintet.adapters.files.state_files import InputHistory
 from quintet.adapters.files.temporary_folders import left_folders
 from quintet.adapters.files.write_record import WriteRecord
 from quintet.adapters.settings.gate_terms import protection_of

@@ -29,7 +29,7 @@ from quintet.domain.tasks import finding_kinds
 from quintet.domain.tasks.health import Finding, FindingKind, OwnPrompts
 from quintet.domain.turn.tool_spec import MachinePart
 from quintet.engine.cycle.doctor import fix
-from quintet.engine.cycle.look import Look
+from quintet.engine.cycle.doctor_checks import DoctorChecks
 from quintet.engine.turn.prompts import checked_page, page_names
 from quintet.features.feature import FeatureCheck
 from quintet.features.registry import features
@@ -76,7 +76,7 @@ ROOMS: tuple[FeatureCheck, ...] = (
 )
 
 
-def make_look(places: Places, loaded: LoadedSettings, clock: Clock, told: Told | None = None) -> Look:
+def make_look(places: Places, loaded: LoadedSettings, clock: Clock, told: Told | None = None) -> DoctorChecks:
     settings = loaded.settings
 
     def parts() -> list[MachinePart]:
@@ -94,7 +94,7 @@ def make_look(places: Places, loaded: LoadedSettings, clock: Clock, told: Told |
         return fixed_in_rooms(Checkup(places, loaded, thorough=True))
 
     probe = ProjectHealth(places, parts, of_rooms, own_prompts, fix_rooms)
-    return Look(probe, settings.doctor.free_bytes, clock, process_identity)
+    return DoctorChecks(probe, settings.doctor.free_bytes, clock, process_identity)
 
 
 def fix_project(places: Places, loaded: LoadedSettings) -> list[str]:

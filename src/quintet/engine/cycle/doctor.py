@@ -14,13 +14,13 @@ from quintet.domain.ports.ports import Store
 from quintet.domain.ports.tasks import Claim
 from quintet.domain.tasks.health import Finding, preview
 from quintet.domain.tasks.task import TaskStatus, after_failure
-from quintet.engine.cycle.look import Look
+from quintet.engine.cycle.doctor_checks import DoctorChecks
 from quintet.engine.cycle.task_keeper import MAY_HAVE_PUBLISHED, TaskKeeper
 
 WELL = "nothing is wrong"
 
 
-async def fix(look: Look, keeper: TaskKeeper, store: Store) -> list[str]:
+async def fix(look: DoctorChecks, keeper: TaskKeeper, store: Store) -> list[str]:
     """Fix what can be fixed; returns what was done."""
     done = []
     for lease in look.stale_leases():
@@ -38,7 +38,9 @@ async def fix(look: Look, keeper: TaskKeeper, store: Store) -> list[str]:
     return done + await keeper.mend(keeper.look().drifts)
 
 
-async def fix_all(look: Callable[[], Look], keeper: TaskKeeper, store: Store) -> tuple[list[str], list[Finding]]:
+async def fix_all(
+    look: Callable[[], DoctorChecks], keeper: TaskKeeper, store: Store
+) -> tuple[list[str], list[Finding]]:
     """Fix what can be fixed, of tasks and leases first, then of rooms and features; what was done, and what is left."""
     done = await fix(look(), keeper, store)
     left = await look().examined(thorough=True)

@@ -42,7 +42,7 @@ from quintet.domain.turn.messages import KeptImage
 from quintet.domain.turn.review_subject import Subject
 from quintet.domain.turn.surroundings import Surroundings
 from quintet.domain.turn.tool_spec import ToolSpec
-from quintet.engine.cycle.look import Look
+from quintet.engine.cycle.doctor_checks import DoctorChecks
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.replay import ports
 from quintet.engine.replay.models import ReplayedModels
@@ -228,7 +228,7 @@ class Replay:
                 plans=port(Plans, ports.PLANS),
                 executors=cache(lambda: port(Executors, ports.EXECUTORS)),
                 tasks=cache(lambda: port(TaskKeeper, ports.TASKS)),
-                look=lambda: port(Look, ports.LOOK),
+                look=lambda: port(DoctorChecks, ports.LOOK),
                 integration=port(Integration, ports.INTEGRATION) if header.integrates else None,
             ),
             commands=CommandParts(

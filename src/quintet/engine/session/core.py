@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from quintet.domain.ports.workers import Integration, Widened
     from quintet.domain.tasks.board import BoardEntry, UnderWay
     from quintet.domain.tasks.executors import Executors
-    from quintet.engine.cycle.look import Look
+    from quintet.engine.cycle.doctor_checks import DoctorChecks
     from quintet.engine.cycle.task_keeper import TaskKeeper
 
 
@@ -142,7 +142,7 @@ class CycleParts(Struct):
     plans: Plans
     tasks: Callable[[], TaskKeeper] = lambda: _no_tasks()
     executors: Callable[[], Executors] = lambda: _no_executors()  # the AI CLIs
-    look: Callable[[], Look] = lambda: _no_tasks()  # the doctor's, at this project as it is now
+    look: Callable[[], DoctorChecks] = lambda: _no_tasks()  # the doctor's, at this project as it is now
     integration: Integration | None = None  # of a unit in a worktree of its own
 
 

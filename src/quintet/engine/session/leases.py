@@ -8,7 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+from quintet.domain.base.errors import NotFound
+from quintet.domain.journal.store_rows import Lease, SessionRow
+
+if TYPE_CHECKING:  # whoever only asks who lives does without
+    from quintet.engine.session.core import Core
 
 LEASE_SECONDS = 15.0
 HEARTBEAT_SECONDS = 5.0
@@ -50,3 +56,25 @@ def owner_lives(row: Owned, now: float, identity: Callable[[int], str]) -> bool:
     if rest.partition("/")[0] != rest_here.partition("/")[0]:
         return row.lease_until >= now
     return identity(row.owner_pid) == row.owner_started
+
+
+def new_lease(core: Core, session: str, former: int = 0) -> Lease:
+    """A lease for this process; its number is above that of the former one."""
+    pid = os.getpid()
+    identity, until = core.ownership.process_identity(pid), core.clock.uptime() + LEASE_SECONDS
+    return Lease(session, core.ids.new("owner"), pid, identity, until, former + 1)
+
+
+def is_owned(core: Core, row: SessionRow) -> bool:
+    return owner_lives(row, core.clock.uptime(), core.ownership.process_identity)
+
+
+async def take_lease(core: Core, session: str) -> Lease | None:
+    """Make this process the session's owner; None while another one lives, or if another process was faster."""
+    row = core.store.session(session)
+    if row is None:
+        raise NotFound(f"session {session} no longer exists")
+    if is_owned(core, row):
+        return None
+    lease = new_lease(core, session, row.lease_number)
+    return lease if await core.store.take_lease(lease, row) else None

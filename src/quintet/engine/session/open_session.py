@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from msgspec import UNSET
 
 from quintet import __version__
@@ -15,14 +13,6 @@ from quintet.domain.journal.state import SessionState, fold
 from quintet.domain.ports.ports import Batch, Lease, SessionRow
 from quintet.engine.checkpoints.rewind_points import point_at, points_of
 from quintet.engine.session.core import Core
-from quintet.engine.session.leases import LEASE_SECONDS
-
-
-def new_lease(core: Core, session: str, former: int = 0) -> Lease:
-    """A lease for this process; its number is above that of the former one."""
-    pid = os.getpid()
-    identity, until = core.ownership.process_identity(pid), core.clock.uptime() + LEASE_SECONDS
-    return Lease(session, core.ids.new("owner"), pid, identity, until, former + 1)
 
 
 async def create_session(

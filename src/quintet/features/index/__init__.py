@@ -17,6 +17,6 @@ FEATURE = Feature(
     ),
     checks=(FeatureCheck("store:index_is_whole", "store:remove_damaged", "store:KINDS"),),
     service="service:open_index",
-    offers={"recall": "retrieval:IndexRetrieval", "symbol-lines": "symbols:IndexedSymbols"},
+    offers={"recall": "retrieval:IndexRetrieval", "symbol-lines": "claimed_symbols:IndexedSymbols"},
     board="service:board_rows",
 )

@@ -10,8 +10,8 @@ from quintet.adapters.settings import layers as config
 from quintet.cli.parsing import actions, lookup
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.wording import counted
-from quintet.features.skills.check import CheckedSkill, at_path, checked, pages_below
-from quintet.features.skills.head import matching
+from quintet.features.skills.check_skill import CheckedSkill, at_path, checked, pages_below
+from quintet.features.skills.conversation_head import matching
 from quintet.features.skills.listing import HEADING, NONE, as_value, page, rows, whole_value
 from quintet.features.skills.shelf import BUILT_IN, SkillShelf
 from quintet.features.skills.skill import Skill, usable_name

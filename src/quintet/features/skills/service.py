@@ -17,8 +17,8 @@ from quintet.domain.skills.use import BegunBySkill, SkillUse
 from quintet.domain.turn.tool_spec import Touch
 from quintet.features.skills.book import SkillBook
 from quintet.features.skills.contents import SkillContents, look
+from quintet.features.skills.conversation_head import line_of, matching
 from quintet.features.skills.filled import filled, shell_lines
-from quintet.features.skills.head import line_of, matching
 from quintet.features.skills.shelf import SkillShelf
 from quintet.features.skills.skill import MUTATES, Skill, SkillKind
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.dials.axes import Surface
-from quintet.features.skills.check import checked
+from quintet.features.skills.check_skill import checked
+from quintet.features.skills.conversation_head import matching
 from quintet.features.skills.drafting.command import WORDS, carried_out
-from quintet.features.skills.head import matching
 from quintet.features.skills.listing import listed, page
 from quintet.features.skills.service import Skills
 

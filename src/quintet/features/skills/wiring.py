@@ -12,7 +12,7 @@ from quintet.adapters.settings.trust import trust_of
 from quintet.domain.dials.axes import Axes, Surface
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.features.skills.book import SkillBook
-from quintet.features.skills.head import head_text
+from quintet.features.skills.conversation_head import head_text
 from quintet.features.skills.service import Skills, usages_of
 from quintet.features.skills.settings import SkillSettings
 from quintet.features.skills.shelf import SkillShelf

@@ -21,7 +21,7 @@ from quintet.domain.dials.axes import Axes
 from quintet.domain.journal import protocol as p
 from quintet.domain.ports.trials import TrialRunner, TrialVerdict
 from quintet.features.skills.book import DraftRow, DraftStatus, SkillBook
-from quintet.features.skills.check import at_path, checked
+from quintet.features.skills.check_skill import at_path, checked
 from quintet.features.skills.drafting.draft import SkillDraft, drafted, may_propose, writes_itself
 from quintet.features.skills.drafting.evidence import found
 from quintet.features.skills.evals.cases import arms, eval_cases

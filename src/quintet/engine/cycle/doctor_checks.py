@@ -1,4 +1,4 @@
-"""A look for what would keep work from going well: findings, and nothing is changed.
+"""The doctor's checks of what would keep work from going well: findings, and nothing is changed.
 
 The same findings stand in `quintet doctor`, and an error among them is a reason not to dispatch.
 """
@@ -34,7 +34,7 @@ def settled_scan(scan: Callable[[], Scan]) -> Scan:
     return structs.replace(again, drifts=lasting(found.drifts, again.drifts))
 
 
-class Look:
+class DoctorChecks:
     """One look at a project and its machine."""
 
     def __init__(
