@@ -1,6 +1,7 @@
 """Pages as they are printed: each command of a block is run in turn, its output compared with what the page shows.
 
-Ids, times, numbers of events and the folder differ from run to run and are compared as such; a line `…` stands for any.
+Ids, days, times, numbers of events and the folder differ from run to run and are compared as such; a line `…` stands
+for any.
 """
 
 import os
@@ -23,6 +24,7 @@ DIFFER = (
     (r"\bevent +\d+ of", "event N of"),
     (r"^\d+\t", "N\t"),
     (r"(\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?\d{4}-\d\d-\d\d[ T][\d:.Z]+", "DATE"),
+    (r"\b\d{4}-\d\d-\d\d\b", "DAY"),
     (r" · [\d.]+ s\b", ""),
     (r"\bin [\d.]+s\b", "in T"),
     (r" +", " "),
