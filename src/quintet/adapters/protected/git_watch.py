@@ -26,8 +26,9 @@ HELD = (  # inside a git folder, also for a command that commits: what names pro
     *("hooks", "config", "config.worktree", "info", "commondir", "gitdir"),
     *("objects/info/alternates", "objects/info/http-alternates"),
 )
-MOST_HEAD = 4096  # bytes
 HELD_IN_WORKTREE = ("gitdir", "commondir", "config.worktree")
+HELD_IN_PART = (*HELD_IN_WORKTREE, "info/alternates", "info/http-alternates")  # the same, and a folder of objects
+MOST_HEAD = 4096  # bytes
 _RUNS = re.compile(rb"^\s*(?:x|exec)\b.*$", re.M)
 _UNFINISHED = ("rebase-merge/git-rebase-todo", "sequencer/todo")  # what `git rebase --continue` does next
 Link = tuple[str, str]  # where it is, where it leads
@@ -51,7 +52,7 @@ class GitWatch(Struct, frozen=True):
     git: str  # none: only `missing` and `taken`, outside the project
     missing: tuple[str, ...]
     inner: frozenset[str]  # the git folders of submodules, and those of worktrees, that are there
-    unfinished: tuple[bytes, ...]
+    unfinished: tuple[tuple[str, bytes], ...]  # what git does next, by where that is written
     taken: tuple[tuple[str, tuple[int, int]], ...] = ()  # what git takes from the project's files, with its number
     sealed: bool = False  # and only that
     hooks: frozenset[str] = frozenset()  # in their folders
@@ -61,16 +62,15 @@ class GitWatch(Struct, frozen=True):
 
 def watch(base: str, git: str, taken: Sequence[str] = ()) -> GitWatch:
     modules = modules_in(git)
-    trees = [tree for folder in (git, *modules) for tree in listed(os.path.join(folder, "worktrees"))]
-    places = [os.path.join(folder, name) for folder in (git, *modules) for name in HELD]
-    places += [os.path.join(tree, name) for tree in trees for name in HELD_IN_WORKTREE]
+    trees = trees_in((git, *modules))
+    places = held_in(git)
     missing = tuple(path for path in places if not os.path.lexists(path))
     return GitWatch(
         base,
         git,
         missing,
         frozenset((*modules, *trees)),
-        tuple(_commands(git)),
+        tuple(_commands((git, *modules, *trees))),
         tuple((path, _number(path)) for path in (*taken, *(path for path in places if _is_folder(path)))),
         hooks=frozenset(_hooks((git, *modules))),
         links=frozenset(links_in(git)),
@@ -103,13 +103,12 @@ def appeared_in(watched: GitWatch) -> Iterator[str]:
     for module in modules:
         if module not in watched.inner and not is_as_git_makes(module, submodule=True):
             yield module
-    for folder in (watched.git, *modules):
-        for tree in listed(os.path.join(folder, "worktrees")):
-            if tree not in watched.inner and not is_worktree_as_git_makes(tree):
-                yield tree
-    for name, before, now in zip(_UNFINISHED, watched.unfinished, _commands(watched.git), strict=True):
-        if now and now != before:
-            yield os.path.join(watched.git, os.path.dirname(name))
+    trees = trees_in((watched.git, *modules))
+    yield from (tree for tree in trees if tree not in watched.inner and not is_worktree_as_git_makes(tree))
+    before = dict(watched.unfinished)
+    for path, now in _commands((watched.git, *modules, *trees)):
+        if now and now != before.get(path):
+            yield os.path.dirname(path)
 
 
 def _hooks(folders: Sequence[str]) -> Iterator[str]:
@@ -143,13 +142,45 @@ def _number(path: str) -> tuple[int, int]:
     return link_number(found.st_dev, found.st_ino, os.readlink(path))
 
 
+def held_in(git: str, names: Sequence[str] = HELD) -> list[str]:
+    """What no command writes in a git folder, in those of its submodules, and of the worktrees of each.
+
+    `names` are those in the folder itself, where it is a part of one.
+    """
+    modules = modules_in(git)
+    folders = (git, *modules)
+    places = [os.path.join(git, name) for name in names]
+    places += [os.path.join(module, name) for module in modules for name in HELD]
+    return [*places, *(os.path.join(tree, name) for tree in trees_in(folders) for name in HELD_IN_WORKTREE)]
+
+
+def trees_in(folders: Sequence[str]) -> list[str]:
+    """What git keeps of worktrees in these git folders."""
+    return [tree for folder in folders for tree in listed(os.path.join(folder, "worktrees"))]
+
+
 def modules_in(git: str) -> list[str]:
-    """The git folders of submodules, which live inside the one of their project."""
+    """The git folders of submodules, which live inside the one of their project: a worktree of it has its own."""
     found: list[str] = []
-    for path, folders, files in os.walk(os.path.join(git, "modules")):
+    waiting = [git]
+    while waiting:
+        folder = waiting.pop()
+        for above in (folder, *trees_in((folder,))):
+            inner = _modules_below(os.path.join(above, "modules"))
+            found += inner
+            waiting += inner
+    return found
+
+
+def _modules_below(place: str) -> list[str]:
+    """The first git folders on each way down; through no link."""
+    found: list[str] = []
+    if os.path.islink(place) or os.path.islink(os.path.dirname(place)):
+        return found
+    for path, folders, files in os.walk(place):
         if {"HEAD", "config", "commondir"} & {*files, *folders}:
             found.append(path)
-            folders[:] = [name for name in folders if name == "modules"]
+            folders.clear()
     return found
 
 
@@ -160,14 +191,14 @@ def listed(folder: str) -> Sequence[str]:
         return ()
 
 
-def _commands(git: str) -> Iterator[bytes]:
+def _commands(folders: Sequence[str]) -> Iterator[tuple[str, bytes]]:
     """The lines of each unfinished work of git's that run a program; a line for each that cannot be read."""
-    for name in _UNFINISHED:
-        path = os.path.join(git, name)
+    for path in (os.path.join(folder, name) for folder in folders for name in _UNFINISHED):
         data = read_plain(path)
         if not data and os.path.lexists(path) and os.lstat(path).st_size:
             data = b"exec?"
-        yield b"\n".join(_RUNS.findall(data))
+        if lines := b"\n".join(_RUNS.findall(data)):
+            yield path, lines
 
 
 def links_in(git: str) -> Iterator[Link]:
@@ -262,7 +293,7 @@ def is_as_git_makes(git: str, *, submodule: bool = False) -> bool:
     if os.path.islink(hooks) or (os.path.isdir(hooks) and any(name[-7:] != ".sample" for name in os.listdir(hooks))):
         return False
     settings = settings_of(git)
-    if settings is None or any(links_in(git)):
+    if settings is None or any(links_in(git)) or any(_commands((git,))):
         return False
     for name, value in settings:
         if not _PLAIN_SETTING.fullmatch(name) or value.startswith("ext::"):
@@ -274,6 +305,5 @@ def is_as_git_makes(git: str, *, submodule: bool = False) -> bool:
 
 def is_worktree_as_git_makes(own: str) -> bool:
     """The same for what `git worktree add` makes in the folder of its repository."""
-    return text_of(own, "commondir", 4096).strip() == "../.." and not os.path.lexists(
-        os.path.join(own, "config.worktree")
-    )
+    plain = not os.path.lexists(os.path.join(own, "config.worktree")) and not any(_commands((own,)))
+    return plain and text_of(own, "commondir", 4096).strip() == "../.."

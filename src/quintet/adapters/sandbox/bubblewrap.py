@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from quintet.adapters.git.own_branch import OwnBranch, own_folders
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.protected.covers import ActiveCovers, SecretCovers
-from quintet.adapters.protected.git_watch import HELD, HELD_IN_WORKTREE, listed, modules_in
+from quintet.adapters.protected.git_watch import HELD_IN_PART, held_in
 from quintet.adapters.protected.linked_git import in_tree, linked
 from quintet.adapters.protected.nofollow import stat_nofollow
 from quintet.adapters.protected.scan import ProtectedScan, Scanner, folders_to_pin
@@ -323,12 +323,15 @@ class MountList:
         if Effect.COMMIT not in self._grant.effects or not is_folder:
             self._lay(READ_ONLY, git, base)
         elif git == base or self._lay(WRITABLE, git, base):
-            for folder in (git, *modules_in(git)):
-                for name in HELD:
-                    self._lay(READ_ONLY, os.path.join(folder, name), base, needed=False)
-                for tree in listed(os.path.join(folder, "worktrees")):
-                    for name in HELD_IN_WORKTREE:
-                        self._lay(READ_ONLY, os.path.join(tree, name), base, needed=False)
+            self._hold_in_git(held_in(git), git, base)
+
+    def _hold_in_git(self, paths: Sequence[str], git: str, base: str) -> None:
+        """Read-only in a git folder that may be written. No folder on the way can be renamed, and another put there."""
+        there = [path for path in paths if os.path.lexists(path)]
+        for folder in sorted({folder for path in there for folder in _folders_between(git, path)}):
+            self._lay(WRITABLE, folder, base, needed=False)
+        for path in there:
+            self._lay(READ_ONLY, path, base, needed=False)
 
     def outside_gits(self, gits: Sequence[str], own: Sequence[tuple[str, str]] | None = None) -> list[str]:
         """The folders that worktrees and submodules lead to; a worktree's own lies in the common one.
@@ -344,8 +347,8 @@ class MountList:
                     self._git(git, git)
         for real, place in own or () if self._whole else ():
             words += ["--bind", real, place]
-            for name in (*HELD_IN_WORKTREE, "info/alternates", "info/http-alternates") if real == place else ():
-                self._lay(READ_ONLY, os.path.join(place, name), place, needed=False)
+            if real == place:
+                self._hold_in_git(held_in(place, HELD_IN_PART), place, place)
         return words
 
     def held(self, guarded: ProtectedScan, lifted: bool) -> None:
@@ -378,6 +381,12 @@ class MountList:
         """Each once: a second look at something covered would see the cover."""
         for path in _tops((*closed, *empty)):
             self._lay(EMPTY if path in empty and path not in closed else COVER, path)
+
+
+def _folders_between(top: str, path: str) -> list[str]:
+    """The folders that a path leads through below another one."""
+    parts = os.path.relpath(path, top).split("/")[:-1]
+    return [os.path.join(top, *parts[:count]) for count in range(1, len(parts) + 1)]
 
 
 def _tops(paths: Sequence[str]) -> list[str]:
