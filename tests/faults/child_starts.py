@@ -85,7 +85,6 @@ class Starts:
             cwd=self._root,
             grant=grant,
             timeout=SECONDS,
-            contained=way != "own",
             as_user=way == "own",
         )
 
