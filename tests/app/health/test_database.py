@@ -11,7 +11,7 @@ TABLES = "SELECT table_name || '.' || column_name || ' ' || data_type FROM infor
 ROWS = "SELECT max(version), (SELECT count(*) FROM projects), (SELECT count(*) FROM journal) FROM quintet_schema"
 # What may be done to a database by hand, and the code of the finding.
 SICK = {
-    "STORE_OLDER": "DELETE FROM quintet_schema WHERE version = 2",
+    "STORE_OLDER": "DELETE FROM quintet_schema WHERE version = (SELECT max(version) FROM quintet_schema)",
     "STORE_FAILED": "ALTER TABLE sessions RENAME TO kept; CREATE FUNCTION archived() RETURNS SETOF kept "
     "LANGUAGE plpgsql AS $$ BEGIN RAISE 'the archive is not mounted'; END $$; "
     "CREATE VIEW sessions AS SELECT * FROM archived()",
