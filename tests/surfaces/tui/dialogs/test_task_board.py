@@ -77,3 +77,15 @@ def test_keys_after_a_task_was_moved_on_the_board_do_not_reach_the_prompt(repo: 
         assert status("task-002") is TaskStatus.CANCELLED
 
     watch(repo, script, deterministic=False, under_way=lambda: under_way(places))
+
+
+def test_a_title_has_the_columns_that_what_is_said_of_it_leaves(repo: Path) -> None:
+    title = "keep the digits in slugs of every title"
+    added(repo, page("task-001", title=title), page("task-002", "task-001"))
+    places = locate(str(repo))
+
+    async def script(person: Person) -> None:
+        await person.press("f7")
+        await person.sees(f"task-001 {title}  todo", "after task-001")
+
+    watch(repo, script, size=(80, 24), under_way=lambda: under_way(places))

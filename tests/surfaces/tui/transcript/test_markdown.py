@@ -126,11 +126,23 @@ def test_no_text_leaves_its_rows(text: str, width: int) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text(alphabet="ab 漢é", max_size=120), st.integers(3, 30))
+@given(st.text(alphabet="ab· 漢é", max_size=120), st.integers(3, 30))
 def test_wrapping_loses_nothing_but_the_spaces_at_breaks(text: str, width: int) -> None:
     rows = wrap([(text[:5], "x"), (text[5:], "y")], width)
     assert "".join(plain(row) for row in rows).replace(" ", "") == text.replace(" ", "")
     assert all(cell_len(plain(row)) <= max(width, 2) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "rows"),
+    [
+        ("F4 control · F5 profile · F6 model", 30, ["F4 control · F5 profile ·", "   F6 model"]),
+        ("F4 control · F5 profile", 40, ["F4 control · F5 profile"]),
+        ("a list with an item that is long · b", 20, ["a list with an item", "   that is long · b"]),
+    ],
+)
+def test_a_list_is_broken_between_its_items(text: str, width: int, rows: list[str]) -> None:
+    assert [plain(row) for row in wrap([(text, "")], width, "   ")] == rows
 
 
 def test_escape_sequences_and_bytes_that_are_no_text_are_shown() -> None:

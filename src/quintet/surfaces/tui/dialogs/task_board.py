@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from rich.text import Text
 from textual import events
 from textual.app import ComposeResult
@@ -122,7 +123,8 @@ class TaskBoard(ModalScreen[str]):
         if not entries:
             return [Option(Text(EMPTY, style(self._theme_name, "dim")), disabled=True)]
         width = max(self.app.size.width * 96 // 100 - 6, 10)  # the box less its border, its padding and the mark
-        lines = aligned([(fitted(clean(entry.text), width // 2), entry.about) for entry in entries], width)
+        left = max(width // 2, width - 2 - max(cell_len(clean(entry.about)) for entry in entries))
+        lines = aligned([(fitted(clean(entry.text), left), entry.about) for entry in entries], width)
         self._lines = [
             (entry.mark, _COLOURS.get(entry.role, ""), f" {line}") for entry, line in zip(entries, lines, strict=True)
         ]

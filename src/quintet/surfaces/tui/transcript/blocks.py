@@ -34,7 +34,7 @@ FOLDED, UNFOLDED = "▸", "▾"
 MOST_BRIEF = 32  # cells of what a call is about, where several share a row
 OPENS = "click, or Tab and Enter"
 PROMPT_MARK = "› "
-_LABELLED = regex(r" *\S{1,10}  +(?=\S)")  # a word and a gap: the later rows of a long line stand behind it
+_LABELLED = regex(r" *(?:\S{1,10}  +){1,2}(?=\S)")  # words and gaps: the later rows of a long line stand behind them
 _DIFF = {"+": "success", "-": "error", "@": "info"}
 _STATUS_ROLES = {
     CallStatus.OK: "success",

@@ -6,7 +6,8 @@ be read is cut with a word on how much was left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.cells import cell_len, get_character_cell_size
 
@@ -19,6 +20,7 @@ Row = tuple[Span, ...]
 MOST_CHARACTERS = 8_000  # of one line
 TAB = 4
 _WORDS = regex(r"\s*\S+|\s+$")
+_ITEMS = regex(r"\s*\S.*?(?: ·(?= )|$)|\s+$")
 
 
 def clean(text: str) -> str:
@@ -41,7 +43,10 @@ def plain(row: Iterable[Span]) -> str:
 
 
 def wrap(spans: Sequence[Span], width: int, hang: str = "") -> list[Row]:
-    """The spans as rows of at most `width` cells, broken at spaces where it can be; later rows begin with `hang`."""
+    """The spans as rows of at most `width` cells, later ones behind `hang`.
+
+    They are broken between the items of a list with ` · `, or else at spaces, where they can be.
+    """
     text = plain(spans)
     if cell_len(text) <= width:
         return [tuple(spans)]
@@ -90,7 +95,7 @@ def _pieces(text: str, width: int, hang: int) -> list[tuple[int, int]]:
     start = end = 0
     used = 0
     room = width
-    for match in _WORDS.finditer(text):
+    for match in _unbroken(text, width - hang):
         cells = cell_len(match[0])
         if used + cells <= room:
             used, end = used + cells, match.end()
@@ -109,6 +114,15 @@ def _pieces(text: str, width: int, hang: int) -> list[tuple[int, int]]:
     if end > start:
         pieces.append((start, end))
     return pieces
+
+
+def _unbroken(text: str, room: int) -> Iterator[re.Match[str]]:
+    """What stays in one row: the items of a list that fit into one, and words elsewhere."""
+    for item in _ITEMS.finditer(text):
+        if cell_len(item[0].strip()) <= room:
+            yield item
+        else:
+            yield from _WORDS.finditer(text, item.start(), item.end())
 
 
 def _fitting(text: str, room: int) -> int:
