@@ -28,7 +28,7 @@ def suite(tmp_path: Path) -> str:
 
 def table(out: str) -> list[str]:
     """What a run prints but for its id, times and places, and what a trial took."""
-    lines = out.partition("\nA TRIAL OF ")[0].splitlines()
+    lines = out.partition("\nPER TRIAL ")[0].splitlines()
     return [line for line in lines if not re.match(r"\d{8}-|page: |  kept: ", line)]
 
 
@@ -41,7 +41,7 @@ def test_the_same_seed_gives_the_same_table_with_any_number_of_workers(quintet: 
     rows = {line.split()[0]: line.split()[1] for line in table(first.out)[1:4]}
     assert (rows["script"], rows["builtin"]) == ("2/2", "1/2")
     shown = quintet.run("eval", "show").clean(0).out
-    took = {row.split()[0]: row.split()[1:] for row in shown.partition("A TRIAL OF ")[2].splitlines()[1:4]}
+    took = {row.split()[0]: row.split()[1:] for row in shown.partition("PER TRIAL ")[2].splitlines()[1:4]}
     assert float(took["script"][0]) >= 2 and all(float(row[1].replace(",", "")) > 1000 for row in took.values())
     assert re.search(r"^remove +files +1/1 +[01]/1 +1/1$", shown, re.M) and re.search(r"^write .* 0/1$", shown, re.M)
 

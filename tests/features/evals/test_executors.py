@@ -27,7 +27,7 @@ def test_ai_clis_are_graded_by_what_they_leave_and_find_no_answers(quintet: Prog
     found = {one["arm"]: one for one in done["results"]}
     assert [found[name]["verdict"] for name in CLIS] == ["passed"] * 3
     assert found["claude"]["cost"] == 0.25 and found["codex"]["usage"]["output_tokens"] == 10
-    told = quintet.run("eval", "show").clean(0).out.partition("A TRIAL OF ")[2].splitlines()
+    told = quintet.run("eval", "show").clean(0).out.partition("PER TRIAL ")[2].splitlines()
     assert [row.split()[:3] for row in told[1:4]] == [[name, "-", "-"] for name in CLIS], told
 
     (pages / "commits.toml").write_text(f'commits = true\nrequest = "scene edit a.txt"\n{check}')

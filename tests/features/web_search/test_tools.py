@@ -337,7 +337,7 @@ def test_what_an_engine_lacks_is_said_with_the_fix(repo: Path, monkeypatch: pyte
     with serving(lambda asked: Answer("forbidden", 403)) as server:
         assert "search.formats" in web(repo, None, searxng_url=server.url).fails("web_search", query="tea")
     with serving(lambda asked: Answer("<html>")) as server:
-        assert "does not answer with JSON" in web(repo, None, searxng_url=server.url).fails("web_search", query="tea")
+        assert "did not answer with JSON" in web(repo, None, searxng_url=server.url).fails("web_search", query="tea")
 
 
 def test_an_engine_without_a_network_says_what_else_there_is(repo: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -256,7 +256,7 @@ class ProjectFiles:
         if is_write_protected(real) or self.protection.is_private(real):
             raise ToolFailed(f"{path}: protected: no call may write it")
         if not making and self.protection.asks(real) and not self.protection.asks(self.relative(path)):
-            raise ToolFailed(f"{path}: leads to {real}, which needs approval: use that name")
+            raise ToolFailed(f"{path}: leads to {real}, which needs approval: use that path")
         if repository := self._repository(os.path.dirname(real)):
             raise ToolFailed(f"{path}: protected: {repository} is a git repository, where only git writes")
         if name.lower() in _OF_A_REPOSITORY and completes_repository(os.listdir(at), name):

@@ -180,7 +180,8 @@ def _advance(
                 results = [waiting.pop() for _ in step.calls[: len(waiting)]]
                 if any(not _same(call, done) for call, done in zip(step.calls, results, strict=False)):
                     return SayStep(
-                        "\n\n".join([*texts, "Stopped: this conversation used other rules before."]), done=False
+                        "\n\n".join([*texts, "Stopped: the offline rules have changed since this conversation began."]),
+                        done=False,
                     )
                 if len(results) < len(step.calls):
                     return step.calls[len(results) :]

@@ -70,7 +70,8 @@ def clock_is_right(checkup: Checkup) -> Iterator[Finding]:
 def zone_is_known(checkup: Checkup) -> Iterator[Finding]:
     named = os.environ.get("TZ", "").removeprefix(":")
     if named and not _is_zone(named):
-        yield CLOCK_ZONE_UNKNOWN.of(on_one_line(named), f'TZ is "{on_one_line(named)}", which is no time zone here')
+        problem = f'TZ is "{on_one_line(named)}", which is not a time zone on this machine'
+        yield CLOCK_ZONE_UNKNOWN.of(on_one_line(named), problem)
 
 
 def _is_zone(named: str) -> bool:

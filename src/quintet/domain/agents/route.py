@@ -128,7 +128,7 @@ def _with_words(said: InputLine, menu: CompiledMenu) -> ResolvedCommand | None:
     if not after.strip() or any(match.handler.kind in _TAKES_NOTHING for match in matches):
         return None
     given = structs.replace(said, details="\n".join(filter(None, (after.strip(), said.details))))
-    return _meant(given, menu, matches, Confidence.HIGH, "the name of a menu item, with words for it")
+    return _meant(given, menu, matches, Confidence.HIGH, "a menu item's name, followed by details for it")
 
 
 def _spaced(raw: str, menu: CompiledMenu) -> tuple[tuple[Match, ...] | None, str]:

@@ -65,7 +65,7 @@ def _refusal(path: str, write: bool, around: Around, look: Look) -> str:
     if kind == "other":
         return "only folders and plain files can be shown; a socket or device leads out of the sandbox"
     if write and kind == "file":
-        return "only a folder can be given"
+        return "only a folder can be given, not a file"
     return next(filter(None, (_place_refusal(one, write, around) for one in dict.fromkeys((path, real)))), "")
 
 

@@ -255,7 +255,7 @@ def awk(words: Sequence[Word]) -> Judged:
             return plain("awk", EXECUTE, words[1:], "a script that is not on the command line")
     program, files = words[position : position + 1], words[position + 1 :]
     if any(word.dynamic or _AWK_ACTS.search(word.text) for word in program) or any(word.dynamic for word in files):
-        return plain("awk", OPAQUE, files, "a program that may run or write")
+        return plain("awk", OPAQUE, files, "a program that may run commands or write files")
     return plain("awk", READ, files)
 
 

@@ -306,7 +306,7 @@ class CycleRun:
         question = QuestionAsked(
             question=core.ids.new("q"),
             kind="approve",
-            text=f"is {task.id} done: {task.title}?",
+            text=f"Is {task.id} done: {task.title}?",
             choices=APPROVAL,
             detail=(unverified,) if unverified else (),
         )

@@ -39,7 +39,7 @@ def taken(run: EvalRun) -> list[str]:
         for arm in run.arms
         if (one := totals(arm, run.results)).trials
     ]
-    return table(rows, heading=("A TRIAL OF", "REQUESTS", "BYTES", "TOKENS", "COST", "SECONDS"), right=range(1, 6))
+    return table(rows, heading=("PER TRIAL", "REQUESTS", "BYTES", "TOKENS", "COST", "SECONDS"), right=range(1, 6))
 
 
 def _amounts(one: ArmTotals) -> Sequence[tuple[float, str]]:

@@ -123,7 +123,7 @@ def servers_can_start(checkup: Checkup) -> Iterator[Finding]:
     wanted = [server for server in found if server.problem != OFF]
     for server in wanted:
         program = server.command[0] if server.command else ""
-        missing = f"there is no program {program}" if program and not is_here(program, places.root) else ""
+        missing = f"program {program} not found" if program and not is_here(program, places.root) else ""
         if problem := server.problem or missing:
             yield _unusable(server.name, f"MCP server {server.name} ({server.origin}): {problem}")
     if wanted and not (part := mcp_package()).ready:

@@ -60,8 +60,8 @@ def export(words: Namespace) -> int:
         say_json({"file": words.file, "memories": [as_data(one) for one in kept]})
     elif words.file:
         left = len(entries) - len(kept)
-        verbs = "no longer holds and is" if left == 1 else "no longer hold and are"
-        say([f"wrote {words.file}: {memories(len(kept))}{f'; {left} {verbs} not on it' if left else ''}"])
+        verbs = "that no longer holds was" if left == 1 else "that no longer hold were"
+        say([f"wrote {words.file}: {memories(len(kept))}{f'; {left} {verbs} left out' if left else ''}"])
     else:
         say(page.splitlines())
     return 0

@@ -41,9 +41,8 @@ def word(action: str, arguments: list[str]) -> int:
         return answer.code
     say(answer.lines)
     if action == "list" and scene.shared and (kept := _kept_here(places)):
-        say(
-            ["", f"{counted(kept, 'schedule')} of this project in this machine's own file: quintet schedule list --own"]
-        )
+        kept_words = f"{counted(kept, 'schedule')} of this project {'is' if kept == 1 else 'are'}"
+        say(["", f"{kept_words} in this machine's own file: quintet schedule list --own"])
     return answer.code
 
 

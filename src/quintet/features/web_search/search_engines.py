@@ -146,7 +146,7 @@ def _answer(who: str, got: Fetched) -> dict[str, Any]:
     except msgspec.DecodeError:
         answer = None
     if not isinstance(answer, dict):
-        raise ToolFailed(f"{who} does not answer with JSON", hint="check the address in [web]")
+        raise ToolFailed(f"{who} did not answer with JSON", hint="check the address in [web]")
     return answer
 
 

@@ -46,7 +46,7 @@ def make_safe(checkup: Checkup) -> list[str]:
     done = []
     for name, path in _readable():
         os.chmod(path, 0o600)
-        done.append(f"only you may read the {name}'s token of the web surface now")
+        done.append(f"removed other users' access to the {name}'s token of the web surface")
     for name, path in _damaged():
         os.unlink(path)
         done.append(f"removed the {name}'s damaged token of the web surface")

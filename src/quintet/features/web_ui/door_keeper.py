@@ -166,6 +166,6 @@ async def form(request: Request, most: int = MOST_BODY, seconds: float = BODY_SE
     try:
         fields = parse_qs(sent.decode(), keep_blank_values=True, max_num_fields=50, errors="replace")
     except ValueError as error:
-        raise HTTPException(400, f"That is not a form: {error}") from None
+        raise HTTPException(400, f"The form cannot be read: {error}") from None
     # A form without a script ends its lines as the web does; what people type has the ends of ours.
     return {name: values[-1].replace("\r\n", "\n") for name, values in fields.items()}

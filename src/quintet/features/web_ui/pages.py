@@ -383,7 +383,7 @@ def bare(value: str) -> str:
 def _setting(row: SettingChoice, role: VisitorRole) -> str:
     key = e(row.key)
     if role is VisitorRole.VIEWER or not may_change(row.key):
-        at = "" if may_change(row.key) else " <small>changed in your terminal only</small>"
+        at = "" if may_change(row.key) else " <small>can be changed in your terminal only</small>"
         value = bare(row.value)
         field = (f"<code>{e(value)}</code>" if value else "") + at
         if role is VisitorRole.VIEWER and not may_change(row.key) and row.source != "default":

@@ -146,7 +146,7 @@ def bound(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
     except (OSError, OverflowError) as error:
         listening.close()
-        raise UsageError(f"{host}:{port} cannot be served on: {error}", hint="Choose another --port.") from error
+        raise UsageError(f"cannot listen on {host}:{port}: {error}", hint="Choose another --port.") from error
     listening.listen(128)
     return listening
 
