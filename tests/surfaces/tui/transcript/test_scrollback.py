@@ -85,6 +85,23 @@ def test_the_mark_of_a_view_that_is_scrolled_up_is_true_however_it_was_moved(rep
     watch(repo, script, LONG)
 
 
+def test_rows_that_only_a_narrower_screen_makes_are_not_called_new(repo: Path) -> None:
+    async def script(person: Person) -> None:
+        await person.type("count")
+        await person.sees("the last paragraph")
+        await person.rests()
+        await person.press("pageup")
+        await person.sees("scrolled up")
+        rows = len(person.scrollback.shown)
+        await person.pilot.resize_terminal(60, 20)
+        await person.wait(lambda: len(person.scrollback.shown) > rows, "more rows")
+        await person.drawn()
+        assert (person.scrollback.behind, "scrolled up" in person.text) == (0, True)
+
+    paragraphs = [" ".join(["some words of a long paragraph"] * 10)] * 12
+    watch(repo, script, "\n\n".join([*paragraphs, "the last paragraph"]), size=(100, 20))
+
+
 def test_resizing_while_it_streams_wraps_anew_and_loses_nothing(repo: Path) -> None:
     words = " ".join(f"word{number}" for number in range(120))
     model = Waiting(words, " last")

@@ -143,7 +143,7 @@ class Scrollback(ScrollView, can_focus=True):
             self._rows += block.rows(self._laid_out)[0 if self._past else -MOST_ROWS :]
         if self._past and not self._joined:
             self._rows.append(LATER)
-        grown = len(self._rows) - before if below is None else 0
+        grown = len(self._rows) - before if below is None and not rewrapped else 0
         y = self._row_of(top, rewrapped) if below is None else len(self._rows) - below
         if self._past is None and len(self._rows) > MOST_ROWS + SLACK:
             y -= self._drop()
