@@ -487,7 +487,7 @@ def test_a_plan_is_asked_about_without_a_prompt_before_the_question(quintet: Pro
     terminal = quintet.plain()
     terminal.sees("› ")
     terminal.types('/plan replace "words" with "tokens" in *.py')
-    shown = terminal.sees("the plan needs your approval", "build this plan?", "[n] not now")
+    shown = terminal.sees("the plan needs your approval", "Build this plan?", "[n] not now")
     assert "›" not in shown.partition("the plan needs your approval")[2]
     terminal.types("n")
     terminal.sees("› ")

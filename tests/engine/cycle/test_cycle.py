@@ -448,10 +448,10 @@ def test_a_task_may_want_approval_before_it_begins_and_after_it_is_verified(repo
     async def script(driver: Driver) -> None:
         await driver.session.say("/plan do both")
         before = await driver.until_type(p.QuestionAsked)
-        assert before.text == "start a: Do a?" and statuses(repo)["a"] == "todo"
+        assert before.text == "Start a: Do a?" and statuses(repo)["a"] == "todo"
         await driver.session.submit(p.Answer(question=before.question, choice="y"))
         after = await driver.until_type(p.QuestionAsked)
-        assert after.text == "is b done: Do b?" and statuses(repo)["b"] == "reviewing"
+        assert after.text == "Is b done: Do b?" and statuses(repo)["b"] == "reviewing"
         await driver.session.submit(p.Answer(question=after.question, choice="n", note="it is too short"))
         await driver.until(lambda e: isinstance(e, p.TaskMoved) and e.after == "retrying")
         assert "it is too short" in (repo / ".quintet/todo/b.md").read_text()

@@ -212,7 +212,7 @@ def test_s3_a_risky_task_asks_before_it_starts(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         await driver.session.say("/implement")
         asked = await driver.until_type(p.QuestionAsked)
-        assert asked.text == "start a: Task a?" and "risk       high" in asked.detail
+        assert asked.text == "Start a: Task a?" and "risk       high" in asked.detail
         await driver.session.submit(p.Answer(question=asked.question, choice="y"))
         assert (await until_stopped(driver)).status == "done"
 

@@ -137,7 +137,7 @@ def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]
     question = QuestionAsked(
         question=core.ids.new("q"),
         kind="choose",
-        text="build this plan?",
+        text="Build this plan?",
         choices=(*choices, Choice(ONE_BY_ONE, f"one task at a time{_at(axes, ONE_BY_ONE)}"), Choice(NO, "not now")),
     )
 

@@ -83,7 +83,7 @@ class UnitStep:
         question = QuestionAsked(
             question=core.ids.new("q"),
             kind="approve",
-            text=f"start {task.id}: {task.title}?",
+            text=f"Start {task.id}: {task.title}?",
             choices=APPROVAL,
             detail=detail,
         )

@@ -53,7 +53,7 @@ class HealthGate:
         question = QuestionAsked(
             question=core.ids.new("q"),
             kind="approve",
-            text="a problem was found before the next task: switch to repair and fix it?",
+            text="A problem was found before the next task: switch to repair and fix it?",
             choices=APPROVAL,
             detail=tuple(f"{finding.code}  {finding.problem}" for finding in wrong[:MOST_SAID]),
         )

@@ -128,7 +128,7 @@ def test_ctrl_c_at_a_question_about_a_plan_is_no(repo: Path) -> None:
         assert person.question.display  # everything without approval takes two keys
         await person.press("ctrl+c")
         await person.wait(lambda: not person.question.display, "its end")
-        await person.sees("build this plan?   → n")
+        await person.sees("Build this plan?   → n")
         assert person.ui.is_running
 
     watch(repo, script, model=rules())

@@ -19,6 +19,7 @@ from quintet.domain.ports.prompt import SettingChoice, SettingsBook
 from quintet.surfaces.tui.dialogs.picker import TAKE, Picker, PickRow
 
 UNSET = "unset"
+OWN_FILE = "your own file"
 WRITTEN = "written to {path}; used from the next start"
 IN_USE = "written to {path}, and used from now on"
 ROLES = {f"cycle.{role}": role for role in ("planner", "executor", "verifier")}  # settings a session can follow at once
@@ -52,7 +53,11 @@ class SettingsPicker(Picker):
     async def rows(self) -> list[PickRow]:
         found = await asyncio.to_thread(self._book.rows)
         self._settings = {one.key: one for one in found}
-        return [PickRow(one.key, (one.key, one.value, _short(one.source)), here=one.own) for one in found]
+        return [PickRow(one.key, (one.key, one.value, self._source(one)), here=one.own) for one in found]
+
+    def _source(self, one: SettingChoice) -> str:
+        """In few columns; the explanation has all of it."""
+        return OWN_FILE if one.source == self._book.path else "/".join(one.source.split("/")[-2:])
 
     async def detail(self, row: PickRow) -> str:
         one = self._settings[row.id]
@@ -60,11 +65,11 @@ class SettingsPicker(Picker):
         if one.choices:
             lines.append(f"one of {', '.join(one.choices)}")
         if one.source == self._book.path:
-            lines.append("set in your own file")
+            lines.append(f"set in {OWN_FILE}")
         elif one.source == "default":
             lines.append(f"default: {one.value}" if one.value else "default")
         else:
-            lines.append(f"set by {one.source}, which overrides your own file")
+            lines.append(f"set by {one.source}, which overrides {OWN_FILE}")
         return "\n".join(lines)
 
     # ── changing one
@@ -156,7 +161,3 @@ class SettingsPicker(Picker):
     @on(Input.Changed, "#value")
     def _typing(self, event: Input.Changed) -> None:
         event.stop()
-
-
-def _short(source: str) -> str:
-    return source if len(source) < 30 else f"…{source[-28:]}"
