@@ -93,6 +93,17 @@ TABLE = {
     "completion": "completion.scripts:completion",
 }
 
+# What other programs call it, and what it is here.
+ELSEWHERE = {
+    **dict.fromkeys(("login", "auth", "setup", "connect"), "quintet models use"),
+    "config": "quintet settings",
+    "init": "/init in a session",
+    "upgrade": "quintet update",
+    **dict.fromkeys(("resume", "continue"), "quintet --resume"),
+    "exec": "quintet -p",
+    "undo": "quintet rewind",
+}
+
 
 def dispatch(arguments: list[str]) -> int:
     if arguments[:1] in (["-C"], ["--directory"]) and len(arguments) > 2 and not arguments[2].startswith("-"):
@@ -107,10 +118,14 @@ def dispatch(arguments: list[str]) -> int:
         raise UsageError(f"{name}: no such file")
     if command is None:
         raise UsageError(
-            f"{name} is not a command.{did_you_mean(name, names())}",
+            f"{name} is not a command.{_meant(name)}",
             hint=f'To send it as a request: quintet -p "{" ".join(arguments)[:60]}"',
         )
     return command(arguments[1:])
+
+
+def _meant(name: str) -> str:
+    return f" Use {ELSEWHERE[name]}." if name in ELSEWHERE else did_you_mean(name, names())
 
 
 def _flags_first(arguments: list[str]) -> int:
