@@ -101,7 +101,7 @@ def test_an_answer_that_is_long_cut_or_refused_is_said_to_be(repo: Path) -> None
     assert said[1:] == [
         "half\n(the answer was truncated at its length limit)",
         "no\n(it declined to continue)",
-        "(it answered nothing)",
+        "(empty reply)",
     ]
 
 

@@ -73,7 +73,7 @@ def _image(path: str, data: bytes) -> Image:
 
 
 def _told(advice: Advice) -> ToolResult:
-    text = advice.text or "(it answered nothing)"
+    text = advice.text or "(empty reply)"
     if (over := len(text) - MOST_CHARACTERS) > 0:
         text = f"{text[:MOST_CHARACTERS]}\n… {over} characters omitted …"
     if advice.finish is Finish.LENGTH:

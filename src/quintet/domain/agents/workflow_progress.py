@@ -39,7 +39,7 @@ class WorkflowProgress(Struct, frozen=True):
     begun: bool = False  # whether the model has the instructions of the node it is at
     text: str = ""  # those instructions
     agent: Agent | None = None  # of this step, where it is not the session's
-    persona: str = ""  # that agent's, as the model is told it
+    persona: str = ""  # that agent's, as the model sees it
     finished: tuple[FinishedStep, ...] = ()
 
     @property

@@ -16,7 +16,7 @@ from quintet.domain.journal.run_events import RunMoved, RunStarted, RunTaken, St
 
 class RunState(Struct):
     agent: Agent | None = None  # who is spoken with
-    persona: str = ""  # that agent's, as the model is told it
+    persona: str = ""  # that agent's, as the model sees it
     active: str = ""  # the run that inputs belong to
     known: dict[str, RunMetadata] = field(default_factory=dict)
     progress: dict[str, WorkflowProgress] = field(default_factory=dict)  # of the runs over workflows that are not over

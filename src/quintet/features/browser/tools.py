@@ -138,7 +138,7 @@ async def browser_scroll(
 
 @tool(effects=LOOKING, touch=_looking, needs=NEEDS)
 async def browser_screenshot(bench: Workbench, tab_idx: TabNumber = HERE) -> ToolResult:
-    """Take a picture of what is on screen: you see it, and it is in a file, whose path is told."""
+    """Take a picture of what is on screen: you see it, and it is saved in a file; the answer has its path."""
     picture = await _browser(bench).screenshot(tab_idx)
     lines = [f"{picture.path} ({picture.width}×{picture.height})", *_noted(picture.notes)]
     shown = kept_image(bench, bench.files.read(picture.path))

@@ -131,7 +131,7 @@ async def _answered(bench: Workbench, library: LocalLibrary, question: str, foun
         answer = f"No model answered ({error.message}): these are the passages that match best."
         return _told(answer, found, actions)
     cited, invented = checked_citations(advice.text, [(one.document, one.page) for one in passages])
-    answer = advice.text or "(the model answered nothing; the passages are below)"
+    answer = advice.text or "(empty reply from the model; the passages are below)"
     if invented:
         answer += f"\n(It also cites {', '.join(invented)}, which was not among the passages: do not rely on it.)"
     elif not cited and advice.text:
