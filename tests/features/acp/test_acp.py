@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 import shutil
 import subprocess
 import sys
@@ -15,12 +16,14 @@ from acp.schema import (
     ImageContentBlock,
     McpServerStdio,
     ResourceContentBlock,
+    SseMcpServer,
     TextResourceContents,
 )
 
 from quintet.domain.journal import protocol as p
 from tests.adapters.model_server import Reply
 from tests.features.acp.client import BOOLEANS, FORMS, editor
+from tests.mcp_servers import listening
 from tests.places import TESTS
 from tests.scenarios.journals import Journal
 from tests.surfaces.program import Model, Program, call, stuck_after
@@ -348,6 +351,23 @@ async def test_without_forms_the_next_message_is_the_answer(repo: Path, model: M
         assert await at.says(session, "at home") == "end_turn"
         assert "at home" in str(at.of("tool_call_update"))
         assert "Asked." in at.said()
+
+
+async def test_an_editors_server_of_the_older_transport_is_announced_asked_about_and_used(
+    repo: Path, model: Model, quintet: Program
+) -> None:
+    add = call("mcp_tool", command="call_tool", server="old", tool_name="add", tool_args={"a": 19, "b": 23})
+    quintet.settings(model(add, Reply(text="Added.")).settings())
+    with listening("sse") as port:
+        server = SseMcpServer(type="sse", name="old", url=f"http://127.0.0.1:{port}/sse", headers=[])
+        async with editor(repo) as at:
+            assert '"sse": true' in json.dumps(at.messages)
+            session = await at.new(repo, mcp_servers=[server])
+            at.picks = ["y"]
+            assert await at.says(session, "add them") == "end_turn"
+            assert "Added." in at.said()
+            assert len(at.asked) == 1
+            assert "42" in str(at.of("tool_call_update"))
 
 
 async def test_a_terminal_and_an_editor_are_at_one_session(repo: Path, quintet: Program) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from acp.schema import (
+    AcpMcpServer,
     BlobResourceContents,
     EmbeddedResourceContentBlock,
     EnvVariable,
@@ -145,7 +146,8 @@ def stdio(name: str, *, command: str = "run", value: str = "v") -> McpServerStdi
 
 def test_an_editors_servers_become_settings() -> None:
     http = HttpMcpServer(type="http", name="far", url="http://h/mcp", headers=[HttpHeader(name="K", value="v")])
-    found, left_out = servers.as_settings([stdio("near"), http], ())
+    older = SseMcpServer(type="sse", name="old", url="http://h/sse", headers=[HttpHeader(name="K", value="v")])
+    found, left_out = servers.as_settings([stdio("near"), http, older], ())
     assert left_out == []
     assert found == {
         "mcp.servers.near.command": "run",
@@ -155,6 +157,10 @@ def test_an_editors_servers_become_settings() -> None:
         "mcp.servers.far.url": "http://h/mcp",
         "mcp.servers.far.headers": {"K": "v"},
         "mcp.servers.far.by_editor": True,
+        "mcp.servers.old.url": "http://h/sse",
+        "mcp.servers.old.headers": {"K": "v"},
+        "mcp.servers.old.protocol": "sse",
+        "mcp.servers.old.by_editor": True,
     }
 
 
@@ -168,7 +174,8 @@ def test_an_editors_servers_become_settings() -> None:
         stdio("sly", command="${HOME}/x"),
         HttpMcpServer(type="http", name="far", url="http://h/${TOKEN}", headers=[]),
         HttpMcpServer(type="http", name="far", url="http://h/", headers=[HttpHeader(name="K", value="${TOKEN:-x}")]),
-        SseMcpServer(type="sse", name="old", url="http://h/", headers=[]),
+        SseMcpServer(type="sse", name="old", url="http://h/${TOKEN}", headers=[]),
+        AcpMcpServer(type="acp", name="inside", serverId="inside"),
     ],
 )
 def test_a_server_that_would_take_something_of_the_users_is_left_out(server: Any) -> None:

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import socket
-import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -25,10 +24,9 @@ from quintet.domain.settings.settings import SandboxSettings, Settings
 from quintet.features.mcp.connection import connect
 from quintet.features.mcp.pool import MOST_ENDS, McpPool
 from quintet.features.mcp.values import Lost, McpPart, McpServer
+from tests.mcp_servers import SERVERS, listening
 from tests.mcp_servers.evil_http import evil_http
-from tests.places import TESTS
 
-SERVERS = TESTS / "mcp_servers"
 Use = Callable[[McpPool], Awaitable[None]]
 
 
@@ -88,23 +86,6 @@ def port(project: Project) -> Iterator[int]:
     """A server of the SDK's on streamable HTTP."""
     with listening() as number:
         yield number
-
-
-@contextlib.contextmanager
-def listening(*how: str) -> Iterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as line:  # whoever connects waits until the server is up
-        child = subprocess.Popen(
-            [sys.executable, SERVERS / "good.py", str(line.fileno()), *how],
-            pass_fds=(line.fileno(),),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        number = line.getsockname()[1]
-    try:
-        yield number
-    finally:
-        child.kill()
-        child.wait()
 
 
 async def every_kind_of_answer(pool: McpPool) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from acp.schema import HttpMcpServer, McpServerStdio
+from acp.schema import HttpMcpServer, McpServerStdio, SseMcpServer
 
 from quintet.adapters.settings.mcp_servers import NAMES, VARIABLE
 
@@ -34,15 +34,16 @@ def _values(server: Any) -> Mapping[str, Any]:
         case McpServerStdio(command=command, args=args, env=env):
             given = {one.name: one.value for one in env}
             return {"command": command, "args": tuple(args), "env": given, "by_editor": True}
-        case HttpMcpServer(url=url, headers=headers):
-            return {"url": url, "headers": {one.name: one.value for one in headers}, "by_editor": True}
+        case HttpMcpServer(url=url, headers=headers) | SseMcpServer(url=url, headers=headers):
+            older = {"protocol": "sse"} if isinstance(server, SseMcpServer) else {}
+            return {"url": url, "headers": {one.name: one.value for one in headers}, **older, "by_editor": True}
     return {}
 
 
 def _problem(server: Any, name: str, taken: Collection[str]) -> str:
     values = _values(server)
     if not values:
-        return "only servers over stdin and stdout or streamable HTTP can be used"
+        return "only servers over stdin and stdout, streamable HTTP or HTTP with SSE can be used"
     if not NAMES.fullmatch(name) or "." in name:
         return "its name may have letters, digits, - and _ only"
     if name in taken:
