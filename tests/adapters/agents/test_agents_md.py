@@ -220,6 +220,15 @@ def test_the_users_own_page_may_be_a_link_into_their_dotfiles(root: Path, home: 
     assert head(root).endswith("Home.\n@notes.md")
 
 
+def test_another_programs_own_page_is_read_only_where_a_link_makes_it_the_users(root: Path, home: Path) -> None:
+    put(home / ".claude/CLAUDE.md", "Answer in Welsh.")
+    put(home / ".codex/AGENTS.md", "Answer in Breton.")
+    assert head(root) == ""
+    (home / ".agents").mkdir()
+    (home / ".agents/AGENTS.md").symlink_to("../.claude/CLAUDE.md")
+    assert head(root) == "From ~/.agents/AGENTS.md (the user's own, for every project):\n\nAnswer in Welsh."
+
+
 # ── sizes
 
 
