@@ -9,6 +9,13 @@ die() {
   exit 1
 }
 
+# usage FILE WORD: with -h or --help prints what the script says of itself, the comment that it begins with, and exits.
+usage() {
+  case ${2-} in
+    -h | --help) sed -n '/^#!/d; /^#/!q; s/^# \{0,1\}//p' "$1"; exit ;;
+  esac
+}
+
 # Sets $python and $python_version to the first Python that can make an environment.
 find_python() {
   local candidate found status without_venv=''
@@ -91,14 +98,15 @@ pip_in() {
 
 # dispatch FOLDER PREFIX [NAME ARGS…]: runs FOLDER/PREFIX<NAME>.py in the test environment, or lists the names.
 dispatch() {
-  local folder=$1 prefix=$2 name=${3-}
-  name=${name//-/_} # a check of two words
+  local folder=$1 prefix=$2 asked=${3-} name
+  case $asked in -h | --help) asked='' ;; esac
+  name=${asked//-/_} # a check of two words
   cd "$root" || exit
   if [ -z "$name" ]; then
     printf 'Usage: %s NAME [ARGS…]\n' "$0"
     list_names "$folder" "$prefix"
   elif [ ! -f "$folder/$prefix$name.py" ]; then
-    printf '%s: there is no "%s"\n' "$0" "$name" >&2
+    printf '%s: there is no "%s"\n' "$0" "$asked" >&2
     list_names "$folder" "$prefix" >&2
     exit 2
   else

@@ -1,5 +1,6 @@
-"""Takes features out of a copy of the project, their folders and their lines in the registry, and looks whether all
-else still holds. One copy serves for all: what is compiled and checked of the core is so once.
+"""Take each feature out of a copy of the project, folder and line in the registry, and look whether all else holds.
+
+One copy serves for all: what is compiled and checked of the core is so once.
 
 Usage: scripts/check features [--quick | --whole] [NAME…]; `all` is all at once, no name is each and then all at once.
 
