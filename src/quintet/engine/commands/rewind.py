@@ -96,7 +96,7 @@ async def _done(context: CommandContext, to: Point, what: str, seen: Prospect | 
     said = [f"{head}: {_said(rewound)}", *left_lines(left, seen.lacking if seen else [])]
     rest = f"/rewind {to.number} {what} does the rest; " if interrupted else ""
     data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
-    text = "\n".join([*said, f"{rest}/rewind {number} undoes this"])
+    text = "\n".join([*said, f"{rest}/rewind {number} {what} undoes this"])
     return CommandOutcome(text, [*events, rewound], data={"rewind": data}, interrupted=interrupted)
 
 
