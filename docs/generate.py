@@ -478,7 +478,7 @@ def _cell(text: str) -> str:
 
 
 def _listed(values: Iterable[object]) -> str:
-    return ", ".join(f"`{value}`" for value in values)
+    return ", ".join(f"`{value}`" if value != "" else '`""`' for value in values)
 
 
 def _flags(names: Iterable[str]) -> list[str]:

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ("AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
 LATER = ("adr", "compatibility")  # what a search shows after the pages for users
 ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
+MUCH = 50  # characters in a cell of a table, which get a width of their own on a phone
 SETTINGS = """\
 site_name: Quintet
 site_description: A coding agent that you control with five dials
@@ -102,13 +103,23 @@ def cells(text: str) -> str:
     return re.sub(r"^\|.*$", plain, text, flags=re.M)
 
 
-def search_from_disk(site: Path) -> None:
-    """Our own stand-in for workers in place of the one that the theme loads from elsewhere."""
+def finish(site: Path) -> None:
+    """Pages that search from disk, with our own stand-in for the workers that the theme loads from elsewhere, and whose
+    tables can be read on a phone."""
+    (site / "404.html").unlink()  # its links count from the root of a server
     shutil.copy(ROOT / "docs" / "site_worker.js", site / "assets" / "worker.js")
     for page in site.rglob("*.html"):
         here = os.path.relpath(site / "assets" / "worker.js", page.parent)
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace(ELSEWHERE, here), encoding="utf-8")
+        text = page.read_text(encoding="utf-8").replace(ELSEWHERE, here)
+        page.write_text(re.sub(r"<td([^>]*)>(.*?)</td>", roomy, text, flags=re.S), encoding="utf-8")
+
+
+def roomy(cell: re.Match[str]) -> str:
+    """A cell with much to read is marked, and the code in it may go on in a new line after a bar."""
+    words = re.sub(r"<[^>]+>", "", cell[2])
+    code = re.sub(r"<code>.*?</code>", lambda one: one[0].replace("|", "|<wbr>"), cell[2], flags=re.S)
+    marked = ' class="long"' if len(words) > MUCH else ""
+    return f"<td{cell[1]}{marked}>{code}</td>"
 
 
 def main(folder: str) -> int:
@@ -119,7 +130,7 @@ def main(folder: str) -> int:
         words = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-d", str(site)]
         built = subprocess.run(words, cwd=place, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
     if built.returncode == 0:
-        search_from_disk(site)
+        finish(site)
     return built.returncode
 
 
