@@ -132,19 +132,21 @@ def test_doctor_on_a_bare_machine_gives_every_missing_tool_a_fix_in_one_line(qui
     assert {"Read", "Write", "glob", "librarian_search", "fs_move", "think"} <= set(tools) - set(missing)
     for name, needs in missing.items():
         assert needs and all(need and "\n" not in need for need in needs), name
-    assert missing["mcp_tool"] == [f"mcp: {sys.executable} -m pip install 'mcp>=2'"]
+    assert missing["mcp_tool"] == ["mcp: quintet install mcp"]
+    assert missing["web_search"] == ["ddgs: quintet install web"]
+    assert "playwright: quintet install browser" in missing["browser_view"]
     shown = quintet.run("tools", "doctor", **bare).clean(1).out.splitlines()
     assert shown[-1] == f"{len(tools) - len(missing)} of {len(tools)} tools are ready"
     page = '{"url": "http://127.0.0.1:8000/"}'
     said = quintet.run("tools", "call", "browser_navigate", "--args", page, PATH=path, PYTHONPATH=bare["PYTHONPATH"])
-    assert said.clean(1).out.startswith("the browser tools need playwright: ") and said.err == ""
+    assert said.clean(1).out.startswith("the browser tools need playwright: quintet install browser") and said.err == ""
     said = quintet.run("tools", "call", "mcp_tool", "--args", '{"command": "list_servers"}', **bare).clean(0).out
     assert "no MCP server is configured" in said, "what needs no server needs no package"
     quintet.settings('[mcp.servers.one]\nurl = "http://127.0.0.1:9/mcp"\n')
     listing = '{"command": "list_tools"}'
     said = quintet.run("tools", "call", "mcp_tool", "--args", listing, **bare).clean(1).out
-    assert said == f"MCP needs a package that is not installed: {sys.executable} -m pip install 'mcp>=2'\n"
-    assert f"{sys.executable} -m pip install 'mcp>=2'" in quintet.run("mcp-server", **bare).clean(2).err
+    assert said == "MCP needs a package that is not installed: quintet install mcp\n"
+    assert "quintet install mcp" in quintet.run("mcp-server", **bare).clean(2).err
 
 
 @pytest.mark.everything

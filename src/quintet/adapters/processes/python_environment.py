@@ -88,11 +88,16 @@ def installer(requirements: Sequence[str]) -> list[str]:
         return [sys.executable, "-I", "-m", "pip", "install", *requirements]
     if uv := program("uv"):
         return [uv, "pip", "install", "--python", sys.executable, *requirements]
-    raise UsageError("neither pip nor uv is in Quintet's environment", hint=f"Install: {' '.join(requirements)}")
+    raise UsageError("neither pip nor uv is in Quintet's environment", hint="Install uv, then repeat the command")
 
 
-def package_part(name: str, module: str, requirement: str) -> MachinePart:
-    """Whether a module can be imported, found without importing it, and which version its package is of."""
+def install_part(extra: str) -> str:
+    """The command that installs one of Quintet's optional parts, with the installer that its environment has."""
+    return f"quintet install {extra}"
+
+
+def package_part(name: str, module: str, extra: str) -> MachinePart:
+    """Whether a module of an optional part can be imported, found without importing it, and of which version it is."""
     from importlib.metadata import PackageNotFoundError, version  # 15 ms
 
     try:
@@ -100,7 +105,7 @@ def package_part(name: str, module: str, requirement: str) -> MachinePart:
     except (ImportError, ValueError):
         there = False
     if not there:
-        return MachinePart(name, False, "", f"{name}: {install_line(requirement)}")
+        return MachinePart(name, False, "", f"{name}: {install_part(extra)}")
     try:
         return MachinePart(name, True, f"{module} {version(module)}")
     except PackageNotFoundError:

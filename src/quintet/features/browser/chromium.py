@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Error, Playwright
     from playwright.async_api import TimeoutError as TooLate
 
-PACKAGE = "playwright>=1.55"
+PART = "browser"  # the optional part that brings playwright
 PROGRAMS = (
     "chromium-headless-shell",  # starts in half the time
     "chromium",
@@ -133,7 +133,7 @@ def too_late() -> type[TooLate]:
 
 async def start(settings: BrowserSettings, way_out: WayOut) -> RunningBrowser:
     program = find(settings)
-    if missing := package_part("playwright", "playwright", PACKAGE).missing:
+    if missing := package_part("playwright", "playwright", PART).missing:
         raise ToolFailed(f"the browser tools need {missing}")
     await asyncio.to_thread(__import__, "playwright.async_api")  # half a second that the loop need not wait
     from playwright.async_api import Error, async_playwright

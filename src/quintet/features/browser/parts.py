@@ -10,7 +10,7 @@ from quintet.app.machine_parts import PartSources, runs
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
 from quintet.domain.turn.tool_spec import MachinePart
-from quintet.features.browser.chromium import MISSING, PACKAGE, find
+from quintet.features.browser.chromium import MISSING, PART, find
 from quintet.features.browser.settings import BrowserSettings
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def chromium(around: PartSources) -> MachinePart:
 
 
 def playwright(around: PartSources) -> MachinePart:
-    return package_part("playwright", "playwright", PACKAGE)
+    return package_part("playwright", "playwright", PART)
 
 
 BROWSER_MISSING = FindingKind(

@@ -19,7 +19,7 @@ from quintet.adapters.files.paths import key_of
 from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.processes.piped_child import Piped
 from quintet.adapters.processes.processes import child_environment, own_environment
-from quintet.adapters.processes.python_environment import install_line
+from quintet.adapters.processes.python_environment import install_part
 from quintet.adapters.sandbox.containment import Containment
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.json_schema import misfit, wanted
@@ -51,7 +51,7 @@ YOURS = "yours"  # the caches of servers of the user's own settings; those of a 
 MOST_ENDS = 4  # of one server in a session, before it is left alone
 LONGEST_CALL = 600.0  # seconds, whatever progress is told
 AFTER_ANSWER = 120.0  # seconds, at least, after the server asked something: a model may be answering
-REQUIREMENT = "mcp>=2"
+PART = "mcp"  # the optional part that brings the SDK
 
 Answer = TypeVar("Answer")
 Ask = Callable[[CallQuestion], Awaitable[CallReply]]
@@ -272,7 +272,7 @@ class McpPool:
         try:
             connect, converse = await asyncio.to_thread(_loaded)
         except ImportError:
-            raise ToolFailed(f"MCP needs a package that is not installed: {install_line(REQUIREMENT)}") from None
+            raise ToolFailed(f"MCP needs a package that is not installed: {install_part(PART)}") from None
         self._learn({**server.env, **server.headers})
         try:
             async with asyncio.timeout(server.timeout):

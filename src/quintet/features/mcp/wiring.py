@@ -18,7 +18,7 @@ from quintet.domain.permission.exposure import given_to, may_be_secret
 from quintet.domain.tasks.health import Finding, FindingKind, HealthScope, Severity
 from quintet.domain.turn.tool_spec import MachinePart
 from quintet.features.mcp.logins import Logins
-from quintet.features.mcp.pool import REQUIREMENT, McpPool
+from quintet.features.mcp.pool import PART, McpPool
 from quintet.features.mcp.server_files import OFF, servers, servers_of_skill
 from quintet.features.mcp.settings import McpSettings
 from quintet.features.mcp.values import McpServer
@@ -136,4 +136,4 @@ def _unusable(subject: str, problem: str) -> Finding:
 
 def mcp_package(around: PartSources | None = None) -> MachinePart:
     """What MCP needs of the machine."""
-    return package_part("mcp", "mcp", REQUIREMENT)
+    return package_part("mcp", "mcp", PART)

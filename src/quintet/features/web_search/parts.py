@@ -29,7 +29,7 @@ def _missing(web: WebSettings) -> str:
         "brave": "" if os.environ.get(web.brave_key_env) else f"export {web.brave_key_env}=… with your key",
         "exa": "" if os.environ.get(web.exa_key_env) else f"export {web.exa_key_env}=… with your key",
         "searxng": "" if web.searxng_url else 'set its address: [web] searxng_url = "https://…"',
-        "ddgs": package_part("ddgs", "ddgs", "ddgs>=9").missing.removeprefix("ddgs: "),
+        "ddgs": package_part("ddgs", "ddgs", "web").missing.removeprefix("ddgs: "),
     }[name]
     return f"{name}: {missing}" if missing else ""
 

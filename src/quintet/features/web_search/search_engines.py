@@ -17,7 +17,7 @@ import msgspec
 
 from quintet.adapters.http.fetch import Fetched, Fetcher
 from quintet.adapters.processes.processes import run_apart
-from quintet.adapters.processes.python_environment import install_line
+from quintet.adapters.processes.python_environment import install_part
 from quintet.domain.base import wire_json
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.settings.settings import WebSettings
@@ -73,7 +73,7 @@ def engine(name: str, settings: WebSettings, environment: Mapping[str, str]) -> 
         if find_spec("ddgs") is None:
             raise ToolFailed(
                 "no web search is available: no key is set, and ddgs is not installed",
-                hint=install_line("ddgs>=9"),
+                hint=install_part("web"),
             )
         request = {
             "query": _worded(sought),

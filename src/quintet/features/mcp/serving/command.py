@@ -37,7 +37,7 @@ async def serve(arguments: Namespace, dials: AxesChange) -> int:
     places = locate(arguments.directory)
     specs = _specs(places, arguments.toolsets.replace(",", " ").split())
     token = _token(arguments)
-    part = package_part("mcp", "mcp", "mcp>=2")
+    part = package_part("mcp", "mcp", "mcp")
     if not part.ready:
         raise UsageError(f"an MCP server needs a package that is not installed: {part.missing.removeprefix('mcp: ')}")
     with _listening(arguments.http) as listening:
