@@ -105,3 +105,22 @@ def test_the_debian_package_starts_the_program_it_brings(made: dict) -> None:
     )
     assert tree["usr/lib/quintet/bin/python"].link == "/usr/bin/python3.11"
     assert b"/usr/lib/quintet/bin/python -P -m quintet" in tree["usr/bin/quintet"].data
+
+
+@pytest.mark.parametrize(("reason", "left"), [("remove", False), ("purge", False), ("upgrade", True)])
+def test_a_removed_debian_package_takes_along_what_was_installed_beside_it(
+    made: dict, tmp_path: Path, reason: str, left: bool
+) -> None:
+    archives, build = made["archives"], made["build"]
+    package = archives.debian("Package: x\n", {}, EPOCH, build.AFTERWARDS)
+    at = package.index(b"control.tar.gz") + 60
+    with tarfile.open(fileobj=io.BytesIO(package[at : package.index(b"data.tar.gz")])) as opened:
+        modes = {member.name: member.mode for member in opened}
+        written = opened.extractfile("./postrm")
+        assert written
+        script = written.read().decode().replace("/usr/lib", f"{tmp_path}/usr/lib")
+    assert modes == {"./control": 0o644, "./postrm": 0o755}
+    part = tmp_path / "usr/lib/quintet/lib/python3.11/site-packages/mcp/__pycache__"
+    part.mkdir(parents=True)
+    assert subprocess.run(["sh", "-c", script, "postrm", reason], timeout=60).returncode == 0
+    assert part.exists() is left and (tmp_path / "usr/lib").exists()

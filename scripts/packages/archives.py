@@ -76,11 +76,14 @@ def tarred(tree: Tree, epoch: int) -> bytes:
     return out.getvalue()
 
 
-def debian(control: str, tree: Tree, epoch: int) -> bytes:
-    """A Debian package: an ar archive of its format, its control file and its files."""
+def debian(control: str, tree: Tree, epoch: int, afterwards: str = "") -> bytes:
+    """A Debian package: an ar archive of its format, its control file, what runs when it is removed, and its files."""
+    about = {"control": Entry(control.encode())}
+    if afterwards:
+        about["postrm"] = Entry(afterwards.encode(), 0o755)
     parts = {
         "debian-binary": b"2.0\n",
-        "control.tar.gz": tarred({"control": Entry(control.encode())}, epoch),
+        "control.tar.gz": tarred(about, epoch),
         "data.tar.gz": tarred(tree, epoch),
     }
     made = b"!<arch>\n"

@@ -42,6 +42,12 @@ Description: coding agent that you control with five dials
  the agent does, and only you change them. Commands run in a sandbox, and every
  decision is recorded.
 """
+# Compiled files of a run as root, and optional parts, are no files of the package.
+AFTERWARDS = """\
+#!/bin/sh
+set -e
+case "$1" in remove | purge) rm -rf /usr/lib/quintet ;; esac
+"""
 STARTER = '#!/bin/sh\nexec /usr/lib/quintet/bin/python -P -m quintet "$@"\n'
 
 
@@ -93,7 +99,9 @@ def build(kinds: list[str], pythons: list[str], place: Path) -> dict[str, bytes]
     if "debian" in kinds:
         tree = debian_tree(trees[DEBIAN_PYTHON])
         size = sum(len(entry.data) for entry in tree.values()) // 1024
-        made[f"quintet_{version}_amd64.deb"] = debian(CONTROL.format(version=version, size=size), tree, epoch)
+        made[f"quintet_{version}_amd64.deb"] = debian(
+            CONTROL.format(version=version, size=size), tree, epoch, AFTERWARDS
+        )
     return made
 
 

@@ -47,7 +47,7 @@ WAYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # install, uninsta
                "ln -s ~/env/bin/quintet ~/.local/bin/quintet"), ("rm -r ~/env ~/.local/bin/quintet",)),
     "single-file": (("mkdir -p ~/.local/bin", "cp {single} ~/.local/bin/quintet"),
                     ("rm ~/.local/bin/quintet", "rm -r ~/.cache/quintet")),
-    "debian": (("# dpkg --install {deb}",), ("# dpkg --remove quintet",)),
+    "debian": (("# dpkg --install {deb}",), ("# quintet --version", "# dpkg --remove quintet")),  # root's run compiles
 }  # fmt: skip
 IMAGE = "image"
 NAMES = ("/etc/resolv.conf",)
