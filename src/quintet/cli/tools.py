@@ -40,7 +40,7 @@ from quintet.surfaces.tables import complain, room, say, say_json, say_table, ta
 from quintet.tools.swe_phases import OWN_PYTHON
 
 NEEDED = ("bash", "git", "ripgrep")  # what no install does without; other parts are for those who want their tools
-KEPT = "if a snapshot taken just before contains what they delete"
+KEPT = "if a snapshot taken just before contains what is deleted"
 
 
 def specs_here(places: Places) -> dict[str, ToolSpec]:
@@ -240,7 +240,7 @@ def _permit_file(arguments: Namespace, dials: AxesChange) -> int:
     counts = ", ".join(f"{count} {verdict}" for verdict, count in summary.items())
     say(["", f"{counted(len(answers), 'line')}: {counts}"])
     if waiting:
-        say([f"{counted(waiting, 'line')} delete files: they run {KEPT}, and need approval otherwise"])
+        say([f"if kept: {waiting} would delete files, and run {KEPT}; otherwise approval is needed"])
     say([f"{badge.full(permit.axes)} · sandbox {permit.terms.sandbox}"])
     return 0
 
