@@ -248,10 +248,17 @@ def test_the_readme_is_two_screens() -> None:
 def test_what_is_said_of_others_has_a_source_and_a_date() -> None:
     section = README.split("## Compared with others\n")[1].split("\n## ")[0]
     assert re.search(r"read on \d{4}-\d\d-\d\d", section)
-    rows = [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in section.splitlines() if line.startswith("| ")][1:]
-    cells = [cell for row in rows if not row[0].startswith("---") for cell in row[2:]]
+    heading, _, *rows = [
+        re.split(r"(?<!\\) \| ", line.removeprefix("| ").removesuffix(" |"))
+        for line in section.splitlines()
+        if line.startswith("| ")
+    ]
+    others = heading[1:]
+    assert [name for name in others if not re.search(rf"\b{name} \d+\.\d+\.\d+[,;]", section)] == [], "which version"
+    assert {len(row) for row in rows} == {len(others) + 2}, "a cell for each"
+    cells = [cell for row in rows for cell in row[2:]]
     assert len(cells) > 20
-    assert [cell for cell in cells if cell != "–" and not re.fullmatch(r"\[[^\]]+\]\(https://\S+\)", cell)] == []
+    assert [cell for cell in cells if not re.fullmatch(r"\[[^\]]+\]\(https://\S+\)", cell)] == [], "no source"
 
 
 def test_the_moving_picture_moves_by_style_alone() -> None:
