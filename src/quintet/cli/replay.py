@@ -22,7 +22,15 @@ from quintet.cli.reports import session_of
 from quintet.domain.base.errors import NotFound, Unplayable, UsageError
 from quintet.domain.base.redaction import Redaction, secrets_of
 from quintet.domain.journal import recording as recordings
-from quintet.domain.journal.protocol import VERSION, Event, Recorded, TurnFinished, TurnStarted, decode_event
+from quintet.domain.journal.protocol import (
+    VERSION,
+    CommandRan,
+    Event,
+    Recorded,
+    TurnFinished,
+    TurnStarted,
+    decode_event,
+)
 from quintet.domain.journal.recording import Header, RecordEntry, Segment
 from quintet.engine.replay.replay import Parts, Replay, ReplayOutcome, lines, split
 from quintet.engine.turn.prompts import Prompts
@@ -141,7 +149,7 @@ def exported(recording: recordings.Recording, redacted: Redaction) -> bytes:
         asyncio.run(again.run())
         for then, (_, data, at) in zip(made, again.posted, strict=False):
             now = decode_event(data)
-            if _without_digest(events[then.seq].event) != _without_digest(now):
+            if _lasting(events[then.seq].event) != _lasting(now):
                 raise Unplayable(f"not exported: without its secrets the run differs at event {then.seq}")
             events[then.seq] = Recorded(then.seq, at, now)
         reached = max([reached, segment.header.after, *(r.seq for r in made[: len(again.posted)])])
@@ -181,9 +189,12 @@ def _redacted_entries(entries: list[RecordEntry], redacted: Redaction) -> list[R
     return found
 
 
-def _without_digest(event: Event) -> Any:
+def _lasting(event: Event) -> Any:
+    """What has to be the same without secrets and places: not what a command says, which may name and measure them."""
     plain = msgspec.to_builtins(event)
     plain.pop("digest", None)
+    if isinstance(event, CommandRan):
+        del plain["text"], plain["data"]
     return plain
 
 

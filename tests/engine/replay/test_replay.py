@@ -73,6 +73,21 @@ def test_one_turn_of_a_session_is_replayed_by_its_number(repo: Path, tmp_path: P
     assert first.equal and second.equal and second.events == 4
 
 
+def test_what_commands_say_of_tasks_is_replayed_to_the_end(repo: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("---\nid: words\ntitle: Count the words\n---\nCount them.\n")
+    assert _quintet(repo, "tasks", "add", str(page)).code == 0
+
+    async def script(driver: Driver) -> None:
+        assert "Count the words" in (await driver.command("/tasks todo")).text
+        assert "Count the words" in (await driver.command("/tasks show words")).text
+        await driver.turn("thanks")
+
+    drive(repo, script, ScriptedModel(["welcome"]))
+    outcome = replay(loaded(recorded(tmp_path)))
+    assert (outcome.equal, outcome.complete, outcome.left, outcome.requests) == (True, True, 0, 1)
+
+
 def test_a_session_of_several_owners_and_a_fork_of_it_are_replayed(repo: Path, tmp_path: Path) -> None:
     async def say(driver: Driver) -> None:
         await driver.turn("and now")
@@ -420,6 +435,19 @@ def test_an_exported_recording_is_replayed_anywhere(
         said = json.loads(done.out)
         assert said["equal"] and said["complete"] and (said["requests"], said["calls"]) == (3, 2)
     assert list(away.iterdir()) == [], "a replay leaves nothing behind"
+
+
+def test_a_run_with_commands_that_show_the_project_is_exported(repo: Path, tmp_path: Path) -> None:
+    async def script(driver: Driver) -> None:
+        assert str(repo) in (await driver.command("/status")).text
+        assert (await driver.turn("thanks")).answer == "welcome"
+
+    session, target = drive(repo, script, ScriptedModel(["welcome"])).session.id, tmp_path / "run.jsonl"
+    done = _quintet(repo, "replay", session, "--export", str(target))
+    assert (done.code, done.err) == (0, "")
+    text = target.read_text()
+    assert str(repo) not in text and "/project" in text
+    assert _quintet(repo, "replay", str(target)).out.startswith("equal: ")
 
 
 def test_a_changed_export_is_told_with_exit_code_1(repo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

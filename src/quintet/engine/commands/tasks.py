@@ -39,7 +39,7 @@ async def tasks(context: CommandContext, line: CommandLine) -> CommandOutcome:
     keeper = context.core.cycle.tasks()
     every = keeper.look().tasks
     tasks = shown.chosen(every, wanted)
-    lines = shown.list_lines(every, tasks, shown.reasons_of(tasks, keeper.store.moves))
+    lines = shown.list_lines(every, tasks, shown.reasons_of(tasks, keeper.moves))
     return CommandOutcome("\n".join(lines) or shown.nothing_shown(every, wanted))
 
 
@@ -78,7 +78,7 @@ def _show(context: CommandContext, words: list[str]) -> CommandOutcome:
     every = keeper.look().tasks
     task = next((task for task in every if task.id == wanted), None)
     if task:
-        moves, waits_for = keeper.store.moves(task.id), blocked_by(every).get(task.id, ())
+        moves, waits_for = keeper.moves(task.id), blocked_by(every).get(task.id, ())
         return CommandOutcome("\n".join(shown.show_lines(task, moves, waits_for, keeper.holder(task.id))))
     if wanted in _shells(context):
         printed = last_lines(context.core.turn.toolbox.outside.shell_log(wanted), SHELL_LINES)

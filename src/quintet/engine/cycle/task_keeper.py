@@ -95,6 +95,9 @@ class TaskKeeper:
             )
         return found
 
+    def moves(self, task: str) -> list[TaskMove]:
+        return self.store.moves(task)
+
     def holder(self, task: str) -> Claim | None:
         """Whoever works at the task now, if that process lives."""
         claim = self.store.claims().get(task)
