@@ -25,10 +25,12 @@ from quintet.domain.tasks.task import Task, TaskMove
 from quintet.domain.turn.messages import EndPart, Finish, Request, Role, TextPart, Usage
 from quintet.engine.cycle.task_keeper import TaskKeeper
 from quintet.engine.cycle.task_tables import ALL_AWAY
+from quintet.engine.reports.conversation_page import as_markdown, exchanges
 from quintet.testing import FrozenClock, ScriptedExecutors, ScriptedModel, call
 from tests.engine.cycles import rules, statuses, stretch, until_stopped
-from tests.engine.driving import Driver, drive
+from tests.engine.driving import BUILD, Driver, drive
 from tests.engine.task_places import added, keep
+from tests.surfaces.program import Program
 
 BWRAP = pytest.mark.system("bwrap")
 CODEX = {"cycle.executor": "codex"}
@@ -370,3 +372,24 @@ def test_s4_reset_is_offered_at_the_end_and_what_it_puts_away_is_in_no_list(repo
     add(repo, "b", "depends_on: [a]", body='create the file b.txt with "b"\n')
     _, end = built(repo)
     assert (end.status, end.done) == ("done", 1)  # what waits for one that was put away does not wait
+
+
+def test_the_turns_of_a_task_are_listed_by_its_title(repo: Path) -> None:
+    """Not by the words that the model is told, which are the same for each task."""
+    add(repo, "greet", title="Greet the reader")
+    said: dict[str, str] = {}
+
+    async def script(driver: Driver) -> None:
+        await stretch(driver, "/implement")
+        for command in ("/rewind", "/undo", "/session-report", "/logs --kind turn"):
+            said[command] = (await driver.command(command)).text
+        said["export"] = as_markdown("", exchanges(driver.session.past_events(0, driver.session.newest_event)))
+
+    write = call("Write", file_path="hello.txt", content="Hello, reader.\n")
+    drive(repo, script, ScriptedModel([[write], "written", "DONE\nhello.txt greets"]), axes=BUILD)
+    for place, text in said.items():
+        assert "greet: Greet the reader" in text, (place, text)
+        assert "Do this task" not in text, place
+    assert "verify greet: Greet the reader" in said["/rewind"]
+    (listed,) = Program(repo).sessions()
+    assert listed["title"] == "greet: Greet the reader"

@@ -12,9 +12,10 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.journal.call_events import KeptForCall
 from quintet.domain.journal.reasons import EndCause, cause_of
 from quintet.domain.ports.ports import Store
+from quintet.domain.tasks import turn_titles
 from quintet.domain.turn.messages import EndStatus
 
-KINDS = ("turn_started", "turn_finished", "checkpoint_taken", "files_changed", "rewound", "conversation_cleared")
+KINDS = (*turn_titles.KINDS, "turn_finished", "checkpoint_taken", "files_changed", "rewound", "conversation_cleared")
 LONGEST_TITLE = 60
 
 
@@ -46,11 +47,13 @@ def points_of(store: Store, session: str) -> list[Point]:
     kept: dict[str, tuple[int, p.CheckpointTaken]] = {}
     changes: dict[str, list[p.FilesChanged]] = {}
     unseen: dict[str, dict[str, p.CheckpointTaken]] = {}
+    titles = turn_titles.TurnTitles()
     for recorded in store.read(session, kinds=KINDS):
+        said = titles.of(recorded.event)
         match recorded.event:
             case p.TurnStarted() as e:
                 unsaid = "/compact" if e.order and e.order.kind == "compact" else "(continued)"
-                title = " ".join(e.text.split())[:LONGEST_TITLE] or unsaid
+                title = " ".join(said.split())[:LONGEST_TITLE] or unsaid
                 found[e.turn] = Point(len(found) + 1, e.turn, recorded.at, title, recorded.seq)
             case p.TurnFinished() as e if e.turn in found:
                 found[e.turn].end = recorded.seq

@@ -19,6 +19,7 @@ from quintet.domain.dials.transitions import REMOTE
 from quintet.domain.journal import protocol as p
 from quintet.domain.journal.describe import describe, turned
 from quintet.domain.permission.answers import WORDS
+from quintet.domain.tasks.turn_titles import TurnTitles
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports import accounts
 from quintet.engine.reports.activities import Activities, ActivityKind, TimedActivity
@@ -110,11 +111,13 @@ class ActivityLog:
     def __init__(self, session: str) -> None:
         self._session = session
         self._activities = Activities()
+        self._titles = TurnTitles()
         self._stage = ""  # of the newest request
         self._turn = ""  # that is under way
 
     def apply(self, recorded: p.Recorded) -> list[LogLine]:
         event = recorded.event
+        title = self._titles.of(event)
         match event:
             case p.TurnStarted(turn=turn):
                 self._turn = turn
@@ -129,7 +132,7 @@ class ActivityLog:
                     seq=recorded.seq,
                     at=recorded.at,
                     kind=kind,
-                    text=_short(text),
+                    text=_short(title or text),
                     level=_level(event, outcome),
                     session=self._session,
                     turn=self._turn,

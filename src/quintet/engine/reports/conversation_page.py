@@ -14,11 +14,12 @@ from quintet.domain.base.lazy_regex import regex
 from quintet.domain.base.safe_text import brief, visible
 from quintet.domain.journal.describe import QUIET
 from quintet.domain.journal.protocol import ModelReplied, Recorded, ToolFinished, ToolStarted, TurnFinished, TurnStarted
+from quintet.domain.tasks import turn_titles
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reasoning import without
 from quintet.domain.turn.tool_spec import CallStatus
 
-KINDS = ("turn_started", "model_replied", "tool_started", "tool_finished", "turn_finished")
+KINDS = (*turn_titles.KINDS, "model_replied", "tool_started", "tool_finished", "turn_finished")
 _FENCE = regex(r"(?ms)^(`{3,})([\w+-]*)\n(.*?)^\1`*\s*?$")
 STYLE = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}
@@ -39,10 +40,12 @@ def exchanges(events: Iterable[Recorded]) -> list[tuple[str, list[SpokenPiece]]]
     turns: list[tuple[str, list[SpokenPiece]]] = []
     calls: dict[str, str] = {}
     said = ""
+    titles = turn_titles.TurnTitles()
     for recorded in events:
+        title = titles.of(recorded.event)
         match recorded.event:
-            case TurnStarted(text=text):
-                turns.append((recorded.at, [SpokenPiece("asked", text)]))
+            case TurnStarted():
+                turns.append((recorded.at, [SpokenPiece("asked", title)]))
                 said = ""
                 continue
             case _ if not turns:

@@ -204,7 +204,7 @@ def _turn_head(found: Forensics, number: int, unfolded: bool) -> Iterator[str]:
         role = "" if turn.status == "done" else ' class="warning"'
         rated = f" · rated {turn.rating}" if turn.rating else ""
         yield (
-            f'<summary data-n="{number}"><strong>{e(turn.text) or "(in progress)"}</strong>{_badge(turn.badge)}'
+            f'<summary data-n="{number}"><strong>{e(turn.text) or "(continued)"}</strong>{_badge(turn.badge)}'
             f'<span class="num"><span{role}>{e(turn.status)}</span> · {_count(turn.steps, "step")} · '
             f"{_long(turn.seconds)} · {turn.cost:.4f}{rated}</span></summary>\n"
         )

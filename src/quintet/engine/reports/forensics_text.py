@@ -74,7 +74,7 @@ def turn_words(found: Forensics, number: int) -> str:
     if turn is None:
         return "before the first turn"
     parts = [counted(turn.steps, "step"), f"{accounts.seconds(turn.seconds)} s", f"{turn.cost:.4f}"]
-    text = visible(" ".join(turn.text.split())) or "(in progress)"
+    text = visible(" ".join(turn.text.split())) or "(continued)"
     return f"turn {number}  {turn.status} · {' · '.join(parts)}   {turn.badge}   {text}"
 
 

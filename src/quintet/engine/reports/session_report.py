@@ -16,6 +16,7 @@ from quintet.domain.journal import protocol as p
 from quintet.domain.metrics import registry as metric
 from quintet.domain.metrics.registry import MetricSample
 from quintet.domain.permission.answers import LASTING, NO, TURNING, YES
+from quintet.domain.tasks.turn_titles import TurnTitles
 from quintet.domain.turn.messages import Usage
 from quintet.domain.turn.tool_spec import CallStatus
 from quintet.engine.reports import accounts
@@ -101,11 +102,13 @@ class Reporter:
         self._tools: dict[str, ToolRow] = {}
         self._ended: tuple[str, TurnRow] | None = None  # the turn that ended last, and when
         self._meter = Meter()
+        self._titles = TurnTitles()
 
     def apply(self, recorded: p.Recorded) -> list[TimedActivity]:
         """Returns what the event ended."""
         self._report.events += 1
         self._report.until = recorded.at
+        title = self._titles.of(recorded.event)
         match recorded.event:
             case p.SessionOpened() as e:
                 self._opened(recorded, e)
@@ -115,7 +118,7 @@ class Reporter:
                 row = AxesRow(recorded.seq, recorded.at, badge.full(e.after), e.actor, e.scope, e.reason)
                 self._report.axes.append(row)
             case p.TurnStarted() as e:
-                self._turns[e.turn] = TurnRow(e.turn, e.run, recorded.at, e.text, badge.full(e.axes))
+                self._turns[e.turn] = TurnRow(e.turn, e.run, recorded.at, title, badge.full(e.axes))
             case p.TurnRated() as e if turn := self._turns.get(e.turn):
                 turn.rating, turn.note = e.rating, e.note
             case p.QuestionAsked(kind="approve"):
@@ -238,7 +241,7 @@ def _turn_table(turns: list[TurnRow]) -> list[str]:
             accounts.seconds(turn.seconds),
             f"{turn.cost:.4f}",
             f"{turn.rating} {_short(turn.note)}".rstrip() if turn.rating else "-",
-            _short(turn.text) or "(in progress)",
+            _short(turn.text) or "(continued)",
         )
         for turn in turns
     ]

@@ -19,12 +19,12 @@ from quintet.domain.journal.protocol import (
     QuestionAsked,
     Recorded,
     Signal,
-    TurnStarted,
     encode,
 )
 from quintet.domain.journal.session_summary import summarise
 from quintet.domain.journal.state import SessionState
 from quintet.domain.ports.ports import Batch, Clock, Lease, Store
+from quintet.domain.tasks.turn_titles import TurnTitles
 from quintet.engine.session.feed import Feed
 
 TITLE_LENGTH = 80
@@ -47,6 +47,7 @@ class Journal:
         self._durable = durable  # how a write is waited for
         self._clock = clock
         self._lease = lease
+        self._titles = TurnTitles()
         self.state = state
         self.feed = feed
         self.on_event: Callable[[Event], None] = lambda event: None  # given every event that is handed over
@@ -93,7 +94,7 @@ class Journal:
             self._held.append(signal)
 
     def _batch(self, events: Sequence[Event], encoded: Sequence[bytes], consumed: str) -> Batch:
-        title = next((e.text for e in events if isinstance(e, TurnStarted)), "")
+        title = next(filter(None, [self._titles.of(event) for event in events]), "")
         return Batch(
             lease=self._lease,
             events=[(type(e).__struct_config__.tag, data) for e, data in zip(events, encoded, strict=True)],  # type: ignore[misc]
