@@ -498,3 +498,28 @@ def test_s1_2_1_nothing_a_model_says_turns_a_dial(repo: Path, said: list[Part]) 
     driver = drive(repo, script, ScriptedModel([said, "done"]))
     assert driver.of(p.DialsTurned) == []
     assert driver.axes == BUILD.applied_to(driver.axes)
+
+
+@pytest.mark.parametrize("another_process", [False, True])
+def test_what_an_interrupted_turn_did_shows_that_its_continuation_delivered(repo: Path, another_process: bool) -> None:
+    write = [call("Write", file_path="hello.txt", content="Hello.\n")]
+    model = ScriptedModel([write, [call("bash", command="sleep 60")], "hello.txt greets", "hello.txt greets"])
+
+    async def begin(driver: Driver) -> None:
+        await driver.session.say("greet the reader in hello.txt")
+        await driver.until(lambda event: isinstance(event, p.ToolStarted) and event.tool == "bash")
+        await driver.session.submit(p.Interrupt())
+        assert (await driver.until_type(p.TurnFinished)).status == "interrupted"
+        if not another_process:
+            await go_on(driver)
+
+    async def go_on(driver: Driver) -> None:
+        await driver.command("/resume")
+        assert (await driver.until_type(p.TurnFinished)).answer == "hello.txt greets"
+
+    checks = {"runs.delivery_check": True}
+    driver = drive(repo, begin, model, settings=checks)
+    if another_process:
+        driver = drive(repo, go_on, model, settings=checks, resume=driver.session.id)
+    (checked,) = driver.of(p.DeliveryChecked)
+    assert (checked.state, checked.evidence) == ("DONE", ("Write hello.txt",)), checked.reason

@@ -256,8 +256,8 @@ def _decided(state: SessionState, event: p.CallDecided) -> None:
 
 def _finished(state: SessionState, event: p.ToolFinished) -> None:
     started, effects = state.calls.finish(event)
-    if state.turns.open and started:
-        state.turns.open.calls += 1
+    if started:
+        state.turns.ran(started, event, effects)
     if event.skill and state.turns.open:
         state.turns.open.skills += (event.skill,)
         _list_items(state, event.skill)
@@ -316,6 +316,8 @@ def _kept(state: SessionState, event: p.CheckpointTaken) -> None:
 
 def _rewound(state: SessionState, event: p.Rewound) -> None:
     state.conversation.mark(event.point, state.work)
+    if event.files:
+        state.turns.cut_off = ()
     if event.conversation:
         _go_back(state, event.to)
     elif event.restored:

@@ -30,11 +30,13 @@ from quintet.domain.permission.gate import Verdict
 from quintet.domain.permission.known_addresses import take_in
 from quintet.domain.permission.rules import subject_of
 from quintet.domain.skills.use import SkillUse
+from quintet.domain.turn.delivery import WHOLE_FILE_TOOLS, RanCall
 from quintet.domain.turn.messages import EndStatus
 from quintet.domain.turn.reports import Order
 from quintet.domain.turn.skipped import SHELL, SkippedCall, allowed_by
 from quintet.domain.turn.tool_spec import CallStatus, ShellSeen
 
+RUN_IN_BACKGROUND = "run_in_background"
 MOST_COMMANDS = 1000  # whose lines are held
 SHELL_ENDED = "SHELL_ENDED"  # code of the notice that a background shell was ended
 # What journals say of background shells that were written before it was a field of its own, in two wordings.
@@ -53,7 +55,21 @@ def skipped_call(event: CallDecided) -> SkippedCall | None:
     return SkippedCall(event.tool, _about(event), reason, event.effects, flags)
 
 
-def _about(event: CallDecided) -> str:
+def ran_call(started: ToolStarted, ended: ToolFinished, effects: tuple[Effect, ...]) -> RanCall:
+    background = RUN_IN_BACKGROUND in started.arguments and _values(started.arguments).get(RUN_IN_BACKGROUND) is True
+    idle = started.tool in WHOLE_FILE_TOOLS and not ended.changed
+    return RanCall(started.tool, _about(started), effects, ended.status, background, idle)
+
+
+def _values(arguments: str) -> dict[str, Any]:
+    try:
+        values = json.decode(arguments)
+    except DecodeError:
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _about(event: CallDecided | ToolStarted) -> str:
     try:
         values = json.decode(event.arguments)
     except DecodeError:
@@ -73,6 +89,7 @@ class OpenTurn(Struct):
     calls: int = 0
     skipped: list[SkippedCall] = field(default_factory=list)
     skills: tuple[SkillUse, ...] = ()  # that it works by
+    ran: list[RanCall] = field(default_factory=list)  # also in the interrupted turn that it goes on with
 
 
 class TurnState(Struct):
@@ -84,6 +101,7 @@ class TurnState(Struct):
     last: str = ""  # the newest one that finished
     paused: bool = False
     interrupted: bool = False  # the last turn was cut off and can be resumed
+    cut_off: tuple[RanCall, ...] = ()  # what that one had run
     skipped: int = 0  # calls of the newest run that nobody could approve
     run: str = ""  # that run
     takes_back: str = ""  # the command that deletes what was learnt last; empty once it ran
@@ -99,7 +117,11 @@ class TurnState(Struct):
         return next((one for one in self.waiting if one.submission not in self.held), None)
 
     def begin(self, event: TurnStarted) -> None:
-        self.open = OpenTurn(event.turn, event.run, event.submission, skills=(event.skill,) if event.skill else ())
+        skills = (event.skill,) if event.skill else ()
+        goes_on = self.interrupted and not event.text and event.order is None
+        before = list(self.cut_off) if goes_on else []
+        self.open = OpenTurn(event.turn, event.run, event.submission, skills=skills, ran=before)
+        self.cut_off = tuple(before)
         if event.run != self.run:
             self.run, self.skipped = event.run, 0
         self.answered(event.submission)
@@ -108,15 +130,22 @@ class TurnState(Struct):
         self.interrupted = False
 
     def end(self, event: TurnFinished, *, in_cycle: bool) -> None:
+        self.interrupted = event.status == EndStatus.INTERRUPTED
+        self.cut_off = tuple(self.open.ran) if self.open and self.interrupted else ()
         self.open = None
         self.last = event.turn
         self.paused = self.paused and in_cycle  # a cycle is held, not a turn of it
-        self.interrupted = event.status == EndStatus.INTERRUPTED
 
     def decided(self, event: CallDecided) -> None:
         if self.open and (call := skipped_call(event)):
             self.open.skipped.append(call)
             self.skipped += 1
+
+    def ran(self, started: ToolStarted, ended: ToolFinished, effects: tuple[Effect, ...]) -> None:
+        if self.open:
+            self.open.calls += 1
+            if ended.status is not CallStatus.INTERRUPTED:  # nothing is known of it
+                self.open.ran.append(ran_call(started, ended, effects))
 
     def forked(self) -> TurnState:
         """What a fork keeps of it: nothing that its parent was in the middle of."""

@@ -31,6 +31,9 @@ class DeliveryState(StrEnum):
     UNCHECKED = ""  # there is nothing to deliver: the turn ends with its answer
 
 
+WHOLE_FILE_TOOLS = frozenset({"Write", "Edit"})  # their results say which files they changed
+
+
 class RanCall(Struct, frozen=True, gc=False):
     """A call of the turn that has run: what it was, what it could do, how it ended."""
 

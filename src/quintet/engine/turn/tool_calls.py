@@ -38,7 +38,7 @@ from quintet.domain.permission.rules import subject_of
 from quintet.domain.settings.hooks import HookPlace
 from quintet.domain.turn import swe_phases
 from quintet.domain.turn.corrections import Step, going_in_circles
-from quintet.domain.turn.delivery import RanCall
+from quintet.domain.turn.delivery import WHOLE_FILE_TOOLS, RanCall
 from quintet.domain.turn.messages import ToolCall, Usage
 from quintet.domain.turn.tool_spec import CallStatus, Consulted, Move, ToolResult
 from quintet.engine.checkpoints.keeper import CheckpointKeeper
@@ -54,7 +54,6 @@ from quintet.engine.turn.nested_pages import pages_told
 from quintet.engine.turn.time_limit import LimitReached
 from quintet.engine.turn.toolbox import Prepared
 
-WHOLE_FILE_TOOLS = frozenset({"Write", "Edit"})  # their results say which files they changed
 WAITING_TOOLS = frozenset({"wait", "bash_output"})  # asking these again is no circle
 
 
@@ -71,6 +70,7 @@ class Calls:
         self._turn = turn
         self._steps: list[Step] = []
         self.ran: list[RanCall] = []
+        self.before: tuple[RanCall, ...] = ()  # what ran in the interrupted turn that this one goes on with
         self.changed: dict[str, None] = {}  # files
         self.usage = Usage()  # of the models that calls asked
         self.cost = 0.0
@@ -109,6 +109,11 @@ class Calls:
     def failed_again(self) -> bool:
         """Whether the newest call failed just as the one before it."""
         return len(self._steps) > 1 and self._steps[-1] == self._steps[-2] and self.ran[-1].status is not CallStatus.OK
+
+    @property
+    def shown(self) -> tuple[RanCall, ...]:
+        """What the work of the turn is judged by."""
+        return (*self.before, *self.ran)
 
     def take_ending(self) -> ToolResult | None:
         """The result that ended the turn, if one did; a turn that goes on is no longer ended."""

@@ -91,6 +91,10 @@ class Turn:
     def id(self) -> str:
         return self._turn
 
+    def go_on_with(self, before: tuple[RanCall, ...]) -> None:
+        """Count what an interrupted turn had run, which this one continues."""
+        self._calls.before = before
+
     @property
     def ran(self) -> tuple[RanCall, ...]:
         return tuple(self._calls.ran)
@@ -346,7 +350,7 @@ class Turn:
         ending = structs.replace(ending, delivery=checked)
         if checked is not DeliveryState.NEEDS_WORK:
             return ending
-        if delivery.is_held_up(self._calls.ran, self.skipped):
+        if delivery.is_held_up(self._calls.shown, self.skipped):
             return self._held_up(ending)
         return structs.replace(ending, status=EndStatus.LIMIT, reason=NO_PROGRESS) if self._is_autonomous else ending
 
@@ -362,7 +366,7 @@ class Turn:
         state = self._journal.state
         shown = (todo.content for todo in state.work.todos.values() if todo.status in SHOWN)
         unshown = not_shown(state.skills, shown) if state.skills else ""
-        judged = delivery.judge(state.axes, self._text, self._calls.ran, ending.answer, self.skipped, unshown)
+        judged = delivery.judge(state.axes, self._text, self._calls.shown, ending.answer, self.skipped, unshown)
         if judged.ruling is Ruling.NOT_CHECKED:
             return DeliveryState.UNCHECKED
         if judged.ruling is not Ruling.ASK:
@@ -370,7 +374,7 @@ class Turn:
         else:
             said, reason = await self._claimed()
             said_of_it = f"{ending.answer}\n{reason}"
-            missing = delivery.lacking(state.axes, self._calls.ran, said_of_it, self.skipped)
+            missing = delivery.lacking(state.axes, self._calls.shown, said_of_it, self.skipped)
             if said is DeliveryState.DONE and missing:
                 if (Correction.NO_EVIDENCE, self._warming_up) not in self._corrected:
                     self._report(DeliveryState.NEEDS_WORK, missing)
@@ -409,7 +413,7 @@ class Turn:
         return said, _after_first_line(without(reply.text))
 
     def _report(self, state: DeliveryState, reason: str) -> None:
-        shown = delivery.evidence(self._calls.ran)
+        shown = delivery.evidence(self._calls.shown)
         self._journal.post(DeliveryChecked(turn=self._turn, state=state, reason=reason, evidence=shown))
 
     @property
@@ -437,7 +441,7 @@ class Turn:
         A review stands beside it, if the turn changed something and the user wants one.
         """
         axes, runs = self._journal.state.axes, self._core.settings.runs
-        changed = bool(delivery.evidence(self._calls.ran))
+        changed = bool(delivery.evidence(self._calls.shown))
         wanted = runs.reviews(axes) and self._asker.staged
         if ending.status == EndStatus.DONE and changed and wanted:
             self._outcome = ending.answer

@@ -149,6 +149,7 @@ class Turns:
             skill=work.skill or UNSET,
         )
         started = journal.append(*work.opening, begun)
+        turn.go_on_with(self._state.turns.cut_off)
         value: T | None = None
         try:
             await started
