@@ -482,6 +482,24 @@ def test_a_verification_that_the_gate_asks_about_ends_blocked_and_is_asked_again
     drive(repo, script, rules(), axes=normal)
 
 
+def test_what_is_said_instead_of_a_verification_command_goes_to_whoever_does_the_task(repo: Path) -> None:
+    normal = AxesChange(WorkMode.BUILD, RunControl.AUTONOMOUS, PermissionProfile.NORMAL)
+
+    async def script(driver: Driver) -> None:
+        await driver.session.say("/plan do a")
+        asked = await driver.until_type(p.QuestionAsked)
+        assert asked.text == "Run: python3 -m unittest?"
+        await driver.session.submit(p.Answer(question=asked.question, choice="n", note="add a test first"))
+        await driver.answer("y")
+        assert (await until_stopped(driver)).status == "done"
+
+    plan = block("a", verification="python3 -m unittest")
+    model = ScriptedModel([plan, "did a", "did a with a test", "DONE", "nothing more"])
+    driver = drive(repo, script, model, person=True, axes=normal)
+    assert units(driver) == [("a", 1), ("a", 2)]
+    assert "add a test first" in model.requests[2].messages[-1].text
+
+
 def test_a_unit_that_needs_a_person_ends_blocked(repo: Path) -> None:
     model = ScriptedModel([block("a"), [call("bash", command="git push")], *["I could not.", "NEEDS_WORK\nno"] * 2])
     driver, end = run(repo, "/plan push it", model)

@@ -69,6 +69,11 @@ def is_plain_no(content: str) -> bool:
     return content == _DECLINED
 
 
+def feedback_in(content: str) -> str:
+    """What the user said should be done instead of the call whose result this is; empty if they did not."""
+    return content.removeprefix(f"{_DECLINED}: ") if content.startswith(f"{_DECLINED}: ") else ""
+
+
 def refusal_of(content: str) -> str:
     """The reason in the result of a call that did not run."""
     return content.removeprefix(NOT_RUN)

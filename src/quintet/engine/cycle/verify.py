@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, json
 
 from quintet.domain.journal.cycle_state import CycleUnit
 from quintet.domain.journal.protocol import TaskVerified
+from quintet.domain.journal.reasons import feedback_in
 from quintet.domain.tasks.brief import brief
 from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.page import request_of
@@ -33,6 +34,7 @@ from quintet.engine.turn.turn_runner import StepResult, TurnWork
 VERIFY_PAGE = "cycle/verify.md"
 MOST_STEPS = 12  # of a model that looks
 EVIDENCE_LINES = 30
+BY_USER = "the user"
 MOST_UNCLEAR = 300  # characters of what is no verdict
 
 
@@ -78,6 +80,8 @@ class VerifyStep:
         evidence = ""
         if line and self._may_run(task):
             passed, evidence = await self._ran(turn, line)
+            if passed is None:
+                return Verification(VerifyOutcome.FAILED, BY_USER, findings=f"Instead of `{line}`: {evidence}")
             if not passed:
                 return Verification(
                     VerifyOutcome.FAILED, f"`{line}`", line, evidence, f"`{line}` failed:\n\n{evidence}"
@@ -117,12 +121,15 @@ class VerifyStep:
         """A page that came with an untrusted folder runs nothing."""
         return self._context.core.agents.trusted or not self._context.tasks.is_found(task.id)
 
-    async def _ran(self, turn: Turn, line: str) -> tuple[bool, str]:
+    async def _ran(self, turn: Turn, line: str) -> tuple[bool | None, str]:
+        """Whether it passed, and what it printed; None, and what the user wants done first."""
         seconds = self._context.core.settings.cycle.verify_seconds
         arguments = {"command": line, "timeout": seconds, "description": "verify the task"}
         call = ToolCall(self._context.core.ids.new("c"), "bash", json.encode(arguments).decode())
         status = await turn.own_call(call)
         said = self._context.state.calls.last_result
+        if status is None and (wanted := feedback_in(said)):
+            return None, wanted
         if status is None:
             raise Blocked(held_up(turn.skipped) if turn.skipped else f"`{line}`: {said}")
         return status is CallStatus.OK, "\n".join(said.strip().splitlines()[-EVIDENCE_LINES:])
