@@ -463,8 +463,9 @@ def test_a_task_may_want_approval_before_it_begins_and_after_it_is_verified(repo
 
 
 def test_approval_with_nobody_attached_ends_blocked_and_loses_nothing(repo: Path) -> None:
-    _, end = run(repo, "/plan do a", ScriptedModel([block("a", approval="before")]))
+    driver, end = run(repo, "/plan do a", ScriptedModel([block("a", approval="before")]))
     assert end.status == "blocked" and "needs your approval" in end.reason and statuses(repo) == {"a": "todo"}
+    assert end.reason.endswith(f"quintet --resume {driver.session.id} at a terminal, then /next.")
 
 
 def test_a_verification_that_the_gate_asks_about_ends_blocked_and_is_asked_again_on_resume(repo: Path) -> None:
@@ -480,6 +481,24 @@ def test_a_verification_that_the_gate_asks_about_ends_blocked_and_is_asked_again
         assert units(driver) == [("task-001", 1)]
 
     drive(repo, script, rules(), axes=normal)
+
+
+def test_each_way_to_build_a_plan_that_is_offered_at_restricted_builds_it(repo: Path) -> None:
+    restricted = AxesChange(WorkMode.PLAN, RunControl.ASSISTED, PermissionProfile.RESTRICTED)
+
+    async def script(driver: Driver) -> None:
+        await stretch(driver, "do both")
+        asked = await driver.until_type(p.QuestionAsked)
+        (one_by_one,) = (choice for choice in asked.choices if choice.key == "s")
+        assert one_by_one.label == "one task at a time, profile normal" and one_by_one.only_selects
+        await driver.session.submit(p.Answer(question=asked.question, choice="s"))
+        assert "one task is done" in (await until_stopped(driver)).reason
+        assert statuses(repo) == {"a": "done", "b": "todo"} and driver.axes.permission_profile == "normal"
+        last = await stretch(driver, "/next")
+        assert last.reason.startswith("every task of the plan is done")
+
+    model = ScriptedModel([f"{block('a')}\n{block('b')}", "did a", "DONE", "did b", "DONE"])
+    drive(repo, script, model, person=True, axes=restricted)
 
 
 def test_what_is_said_instead_of_a_verification_command_goes_to_whoever_does_the_task(repo: Path) -> None:

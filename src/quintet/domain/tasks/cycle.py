@@ -26,6 +26,7 @@ NEEDS_FLAG = (
 )
 NEEDS_PROFILE = "profile restricted builds nothing; change it to normal or above, then /resume"
 ONE_UNIT = "one task is done; /next does another, /autonomous and /resume continue"
+LAST_UNIT = "every task of the plan is done; /next has the planner look for anything that is left"
 ONE_TURN = "one step is done; /resume does the next"
 
 
@@ -154,7 +155,7 @@ def next_step(
     if found.reviewing and (person or not (found.ready or cycle.plan.pending)):
         return Approve(found.reviewing)
     if control is RunControl.ASSISTED and cycle.spent.units_since:
-        return _unless_over(cycle, found, replans, Stop(EndStatus.PAUSED, ONE_UNIT))
+        return _unless_over(cycle, found, replans, Stop(EndStatus.PAUSED, ONE_UNIT if found.left else LAST_UNIT))
     if cycle.plan.pending:
         return _acceptance(accepted, profile)
     if cycle.plans and not cycle.plan.planned:

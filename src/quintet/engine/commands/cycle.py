@@ -123,9 +123,9 @@ def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]
     axes = state.axes
     kept = axes.model_mode is not ModelMode.SMART
     profiles = dict(PROFILES)
+    raised = axes.permission_profile is PermissionProfile.RESTRICTED  # nothing is built there
     if kept:
-        now = axes.permission_profile
-        profiles[KEEP] = PermissionProfile.NORMAL if now is PermissionProfile.RESTRICTED else now
+        profiles[KEEP] = PermissionProfile.NORMAL if raised else axes.permission_profile
     choices = [
         Choice(
             key,
@@ -134,11 +134,15 @@ def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]
         )
         for key, profile in profiles.items()
     ]
+    at_profile = f", profile {PermissionProfile.NORMAL}" if raised else ""
+    one_by_one = Choice(
+        ONE_BY_ONE, f"one task at a time{at_profile}{_at(axes, ONE_BY_ONE)}", only_selects=raised or UNSET
+    )
     question = QuestionAsked(
         question=core.ids.new("q"),
         kind="choose",
         text="Build this plan?",
-        choices=(*choices, Choice(ONE_BY_ONE, f"one task at a time{_at(axes, ONE_BY_ONE)}"), Choice(NO, "not now")),
+        choices=(*choices, one_by_one, Choice(NO, "not now")),
     )
 
     def follow(answer: QuestionAnswered) -> list[Event] | None:
@@ -146,6 +150,8 @@ def acceptance(core: Core, state: SessionState, activity: Callable[[], Activity]
             return None
         profile = profiles.get(answer.choice)
         control = RunControl.AUTONOMOUS if profile else RunControl.ASSISTED
+        if profile is None and raised:
+            profile = PermissionProfile.NORMAL
         model_mode = ModelMode.SMART if kept and answer.choice != KEEP else None
         change = AxesChange(WorkMode.BUILD, control, profile, model_mode)
         return [dials.turn(state, dials.new(core.ids, change, Scope.NOW, "/accept"), activity())]

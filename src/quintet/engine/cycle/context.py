@@ -79,6 +79,10 @@ class CycleContext(Struct):
             known |= {"attempt": cycle.unit.attempt, "current": cycle.unit.current, "total": cycle.unit.total}
         return CycleMoved(**(known | more))
 
+    @property
+    def how_to_be_asked(self) -> str:
+        return f"To answer: quintet --resume {self.state.session} at a terminal, then /next."
+
     async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "", scope: str = "") -> Task:
         """Move a task that this session has claimed, and put a copy of the move into the journal.
 

@@ -300,7 +300,8 @@ class CycleRun:
         unverified = why if task_cause_of(why) is TaskCause.NOT_VERIFIED else ""
         if not core.person:
             stands = f"is {unverified}" if unverified else "is verified and needs your approval"
-            return Stop(EndStatus.BLOCKED, f"task {task.id} {stands}; nobody can approve it in this run")
+            blocked = f"task {task.id} {stands}; nobody can approve it in this run"
+            return Stop(EndStatus.BLOCKED, f"{blocked}\n{self._context.how_to_be_asked}")
         if not await self._context.claim(task):
             return None
         question = QuestionAsked(

@@ -78,7 +78,7 @@ class UnitStep:
         if not core.person:
             why = " (risk: high)" if risky else ""
             wants = f"task {task.id} needs your approval before it starts{why}; nobody can approve it in this run"
-            return Stop(EndStatus.BLOCKED, wants)
+            return Stop(EndStatus.BLOCKED, f"{wants}\n{self._context.how_to_be_asked}")
         detail = (f"changes    {task.text.mutation}", f"risk       {task.text.risk}", *task.text.body.splitlines()[:10])
         question = QuestionAsked(
             question=core.ids.new("q"),
