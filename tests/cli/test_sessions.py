@@ -208,6 +208,20 @@ def test_a_transition_can_be_asked_why(quintet: Program) -> None:
     assert "user" in why
 
 
+def test_why_without_a_number_is_about_the_newest_decision(quintet: Program) -> None:
+    quintet.run("-p", "/cost").clean(0)
+    assert "nothing was decided in this project yet" in quintet.run("why").clean(1).err
+    quintet.run("-p", "find words").clean(0)
+    quintet.run("-p", "/cost").clean(0)
+    newest = quintet.run("why").clean(0).out
+    assert newest.startswith("allowed  grep  words") and "profile restricted allows read" in newest
+
+
+def test_a_rewind_that_is_refused_names_the_command_of_the_shell(quintet: Program) -> None:
+    quintet.run("-p", "find words").clean(0)
+    assert quintet.run("rewind", "99").clean(2).err == 'quintet: "99": not one of 1 to 1; quintet rewind lists them\n'
+
+
 def test_it_works_from_a_folder_below_and_from_one_that_is_no_repository(quintet: Program, tmp_path: Path) -> None:
     session = quintet.run("-p", "/cost", "--output-format", "json").json()["session"]
     below = quintet.run("-C", "tally", "-p", "/cost", "--resume", "--output-format", "json").clean(0).json()

@@ -44,7 +44,7 @@ commands:
   quintet metrics [--prometheus]   what was measured: asks, requests, tokens, retries, verdicts
   quintet logs [--follow]     what was done: turns, requests, calls, questions, dials, tasks
   quintet replay RUN [--export FILE]       replay a recorded session and compare each event
-  quintet why EVENT           why a decision or a transition was made
+  quintet why [EVENT]         why a decision or a transition was made
   quintet explain [CODE]      cause and cure of an error, a notice or a finding, by its code
   quintet settings            every setting, and where it comes from
   quintet plugins             installed plugins
@@ -57,6 +57,26 @@ EXIT_CODES = """
 exit codes: 0 done, 1 error or not delivered, 2 usage, 3 blocked or needs approval, 4 a limit or a loop, 130 interrupted
 """
 
+# Of slash commands that a shell has under another name.
+IN_A_SHELL = {
+    "undo": "quintet rewind",
+    "fork": "quintet sessions fork ID",
+    "export": "quintet sessions export ID",
+    "session-report": "quintet report",
+    "resume": "quintet --resume [ID]",
+    "plan": 'quintet flow "…"',
+    "implement": "quintet flow --resume",
+    "queue": "quintet tasks",
+    "help": "quintet --help",
+    "repair": "quintet doctor heal",
+    "new": "quintet",
+    "init": 'quintet -p "/init"',
+    "mode": "quintet --mode MODE",
+    "control": "quintet --control CONTROL",
+    "permission-profile": "quintet --permission-profile PROFILE",
+    "model-mode": "quintet --model-mode MODE",
+    "model": "quintet --model NAME",
+}
 # Every command of the core, and where it is; a command is imported when it is run.
 TABLE = {
     "headless": "commands:headless",
@@ -97,11 +117,9 @@ TABLE = {
 ELSEWHERE = {
     **dict.fromkeys(("login", "auth", "setup", "connect"), "quintet models use"),
     "config": "quintet settings",
-    "init": "/init in a session",
     "upgrade": "quintet update",
-    **dict.fromkeys(("resume", "continue"), "quintet --resume"),
+    "continue": "quintet --resume",
     "exec": "quintet -p",
-    "undo": "quintet rewind",
 }
 
 
@@ -117,15 +135,16 @@ def dispatch(arguments: list[str]) -> int:
     if command is None and _is_page(name):
         raise UsageError(f"{name}: no such file")
     if command is None:
-        raise UsageError(
-            f"{name} is not a command.{_meant(name)}",
-            hint=f'To send it as a request: quintet -p "{" ".join(arguments)[:60]}"',
-        )
+        raise _no_command(name, " ".join(arguments))
     return command(arguments[1:])
 
 
-def _meant(name: str) -> str:
-    return f" Use {ELSEWHERE[name]}." if name in ELSEWHERE else did_you_mean(name, names())
+def _no_command(name: str, typed: str) -> UsageError:
+    if load("engine.commands.table:known")(name):
+        here = IN_A_SHELL.get(name, f'quintet -p "/{name}" --resume ID')
+        return UsageError(f"/{name} is a command in a session, not in a shell.", hint=f"In a shell: {here}")
+    meant = f" Use {ELSEWHERE[name]}." if name in ELSEWHERE else did_you_mean(name, names())
+    return UsageError(f"{name} is not a command.{meant}", hint=f'To send it as a request: quintet -p "{typed[:60]}"')
 
 
 def _flags_first(arguments: list[str]) -> int:

@@ -17,18 +17,18 @@ from quintet.adapters.sqlite.database import clear_errors
 from quintet.adapters.sqlite.journal_search import forget
 from quintet.adapters.stores.chosen import open_store, search_journal
 from quintet.app.lookups import lives, needed
-from quintet.domain.base.errors import UsageError
+from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.safe_text import visible
 from quintet.domain.base.wording import counted
 from quintet.domain.dials import badge
-from quintet.domain.journal.protocol import CallDecided, HelperAssigned, as_json
+from quintet.domain.journal.protocol import CallDecided, HelperAssigned, Recorded, as_json
 from quintet.domain.journal.search_text import query
 from quintet.domain.journal.turn_state import skipped_call
-from quintet.domain.ports.stores import Hit, Hits
+from quintet.domain.ports.stores import Hit, Hits, StoredRows
 from quintet.domain.turn.skipped import sentence
 from quintet.engine.reports.conversation_page import KINDS, as_html, as_markdown, exchanges
 from quintet.engine.session import queries
-from quintet.engine.session.why import BEHIND, chain_lines, decision_behind, why_lines
+from quintet.engine.session.why import BEHIND, chain_lines, decision_behind, newest_decision, why_lines
 from quintet.surfaces.paint import Painter, stdout
 from quintet.surfaces.tables import say, say_json
 from quintet.surfaces.transcript.stored import transcript
@@ -107,11 +107,18 @@ async def _purged(places: Places, session: str) -> None:
         await store.close()
 
 
+def _newest_decision(rows: StoredRows) -> tuple[str, Recorded]:
+    for session in rows.sessions():
+        if found := newest_decision(rows.read(session.id, kinds=BEHIND)):
+            return session.id, found
+    raise NotFound("nothing was decided in this project yet", hint="`quintet` opens a session.")
+
+
 def why(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     rows = needed(places)
     with clear_errors(places.database):
-        session, recorded = rows.event(arguments.event)
+        session, recorded = rows.event(arguments.event) if arguments.event is not None else _newest_decision(rows)
         before = rows.read(session, 0, recorded.seq - 1, BEHIND)
     recorded = decision_behind(recorded.event, before) or recorded
     lines, answer = why_lines(recorded, before)

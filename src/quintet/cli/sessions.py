@@ -183,5 +183,7 @@ WHY = lookup(
     "why",
     "Show why a decision or a transition was made.",
     "cli.session_journal:why",
-    lambda p: p.add_argument("event", type=int, help="its number"),
+    lambda p: p.add_argument(
+        "event", nargs="?", type=int, help="its number (default: the newest decision about a call)"
+    ),
 )

@@ -35,15 +35,19 @@ async def one_command(session: Session, line: str, *, as_json: bool, spelled: tu
         outcome = await session.follow(await session.say(line), after=session.since).end()
         if not interrupted:
             await session.drained()
+
+    def told(text: str) -> str:
+        return text.replace(*spelled) if spelled[0] else text
+
     match outcome.event:
         case p.CommandRan(ok=True) as ran:
             if as_json:
                 say_json(ran.data)
             else:
-                say((ran.text.replace(*spelled) if spelled[0] else ran.text).splitlines())
+                say(told(ran.text).splitlines())
             return 0
         case p.CommandRan() as ran:
-            complain(f"quintet: {ran.text}")
+            complain(f"quintet: {told(ran.text)}")
             return 130 if ran.code == INTERRUPTED else 2
     return 1
 

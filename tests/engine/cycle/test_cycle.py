@@ -465,7 +465,7 @@ def test_a_task_may_want_approval_before_it_begins_and_after_it_is_verified(repo
 def test_approval_with_nobody_attached_ends_blocked_and_loses_nothing(repo: Path) -> None:
     driver, end = run(repo, "/plan do a", ScriptedModel([block("a", approval="before")]))
     assert end.status == "blocked" and "needs your approval" in end.reason and statuses(repo) == {"a": "todo"}
-    assert end.reason.endswith(f"quintet --resume {driver.session.id} at a terminal, then /next.")
+    assert end.reason.endswith(f"quintet --resume {driver.session.id} at a terminal, and there `/next`.")
 
 
 def test_a_verification_that_the_gate_asks_about_ends_blocked_and_is_asked_again_on_resume(repo: Path) -> None:

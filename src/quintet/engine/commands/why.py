@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from quintet.domain.base.errors import UsageError
 from quintet.domain.input.slash_line import CommandLine
-from quintet.domain.journal.describe import QUIET
-from quintet.domain.journal.protocol import CallDecided, Recorded
+from quintet.domain.journal.protocol import Recorded
 from quintet.engine.session.command_context import CommandContext, CommandOutcome
-from quintet.engine.session.why import BEHIND, decision_behind, why_lines
+from quintet.engine.session.why import BEHIND, decision_behind, newest_decision, why_lines
 
 
 def why(context: CommandContext, line: CommandLine) -> CommandOutcome:
     if len(line.words) > 1 or (line.words and not line.words[0].isascii()):
         raise UsageError("/why [N]: the number beside a question, a decision or a call")
     store, session = context.core.store, context.state.session
-    recorded = _numbered(context, line.words[0]) if line.words else _newest(store.read(session, kinds=BEHIND))
+    recorded = _numbered(context, line.words[0]) if line.words else newest_decision(store.read(session, kinds=BEHIND))
     if recorded is None:
         return CommandOutcome("nothing was decided in this session yet")
     before = store.read(session, 0, recorded.seq - 1, BEHIND)
@@ -37,10 +36,3 @@ def _numbered(context: CommandContext, word: str) -> Recorded:
 
 
 MOST = 2**62  # numbers that the store can hold
-
-
-def _newest(decided: list[Recorded]) -> Recorded | None:
-    """The last decision about a call that a person sees."""
-    return next(
-        (one for one in reversed(decided) if isinstance(one.event, CallDecided) and one.event.tool not in QUIET), None
-    )

@@ -81,7 +81,7 @@ class CycleContext(Struct):
 
     @property
     def how_to_be_asked(self) -> str:
-        return f"To answer: quintet --resume {self.state.session} at a terminal, then /next."
+        return f"To answer: quintet --resume {self.state.session} at a terminal, and there `/next`."
 
     async def move(self, task: Task, after: TaskStatus, reason: str, *, findings: str = "", scope: str = "") -> Task:
         """Move a task that this session has claimed, and put a copy of the move into the journal.

@@ -45,6 +45,11 @@ def decision_behind(event: Event, before: Sequence[Recorded]) -> Recorded | None
     return None
 
 
+def newest_decision(decided: Sequence[Recorded]) -> Recorded | None:
+    """The last decision about a call that a person sees."""
+    return _newest(decided, lambda one: one.tool not in QUIET)
+
+
 def _newest(before: Sequence[Recorded], wanted: Callable[[CallDecided], bool]) -> Recorded | None:
     return next((one for one in reversed(before) if isinstance(one.event, CallDecided) and wanted(one.event)), None)
 
