@@ -392,6 +392,8 @@ def test_any_server_is_added_by_flags(quintet: Program, ollama: Server) -> None:
     assert rows["second"]["routed"] == []
     quintet.run("models", "add", "second", "--base-url", url, "--model", "x", "--route", "deep").clean(0)
     assert 'deep = "second"' in settings_file().read_text()
+    again = quintet.run("models", "add", "box", "--base-url", url, "--model", "llama3.2:latest").clean(0).out
+    assert "box  llama3.2:latest  fast smart  answered" in again, "the routes that it has, not those that are new"
 
 
 def test_add_asks_step_by_step_at_a_terminal(quintet: Program, anthropic: Server) -> None:

@@ -194,7 +194,12 @@ def test_at_a_terminal_the_steps_keep_to_its_width_and_have_colours(quintet: Pro
 def test_a_model_without_a_price_is_said_and_one_on_this_machine_is_free(quintet: Program, model: Model) -> None:
     model(Reply(text="free?"))
     quintet.run("-p", "hello").clean(0)
-    for command in (("cost",), ("report",), ("-p", "/cost", "--resume")):  # a server on this machine is free
+    for command in (
+        ("cost",),
+        ("report",),
+        ("forensics",),
+        ("-p", "/cost", "--resume"),
+    ):  # a server on this machine is free
         assert "no price" not in quintet.run(*command).clean(0).out
     assert quintet.run("cost", "--json").clean(0).json()["unpriced"] == {}
     quintet.settings('[models.m]\nbase_url = "https://far.example/v1"\nmodel = "m"\n')

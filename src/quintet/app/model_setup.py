@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from time import monotonic
 from typing import Any
@@ -186,6 +186,7 @@ async def connect(places: Places, wanted: WantedModel, tell: Tell = lambda text:
     setup_state.keep_tests([one for one in tests if one["name"] in tables], SystemClock().now(), addresses)
     key = where or reached.key_from
     names = {name: str(table["model"]) for name, table in tables.items()}
+    routing = await asyncio.to_thread(_routes_to, places, names)
     host = presets.host_of(reached.base_url) or wanted.preset.title
     return ConnectedModels(names, routing, places.user_settings, host, key, tests, notes)
 
@@ -298,6 +299,13 @@ def _written(
             store.forget(places, variable)
         raise
     return "your keyring" if where == "keyring" else where
+
+
+def _routes_to(places: Places, names: Collection[str]) -> dict[str, str]:
+    """Where the settings lead now, also by a route that was there before."""
+    settings = layers.load(places).settings
+    routed = {use: getattr(settings.routing, use) or settings.routing.smart for use in MODEL_MODES}
+    return {use: name for use, name in routed.items() if name in names}
 
 
 class LocalModelSetup:

@@ -180,10 +180,11 @@ def _metrics(parser: ArgumentParser) -> None:
 def forensics(arguments: Namespace) -> int:
     places = locate(arguments.directory)
     rows = needed(places)
+    free = partial(is_free, config.load(places).settings)
     with clear_errors(places.database):
         row = session_of(rows, arguments.run)
         clip = allowance(0 if arguments.turn else rows.count(row.id))
-        found = examine(rows.pieces(row.id), clip, arguments.turn)
+        found = examine(rows.pieces(row.id), clip, arguments.turn, free)
     if arguments.html is not None:
         _write_page(found, arguments.html or f"forensics-{row.id}.html")
     elif arguments.json:

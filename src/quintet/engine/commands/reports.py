@@ -92,7 +92,7 @@ async def forensics(context: CommandContext, line: CommandLine) -> CommandOutcom
     if line.words or (turn and not turn.isdecimal()):
         raise UsageError("/forensics [--turn N], for example /forensics --turn 3")
     clip = allowance(0 if turn else context.core.store.count(session))
-    examiner = Examiner(clip, int(turn) if turn else None)
+    examiner = Examiner(clip, int(turn) if turn else None, partial(is_free, context.core.settings))
     async for recorded in _journal(context):
         examiner.apply(recorded)
     found = examiner.findings()

@@ -8,7 +8,7 @@ bands and spans always cover all of it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 from msgspec import Struct
@@ -121,10 +121,12 @@ def clipped(text: str, most: int) -> str:
 class Examiner:
     """Takes a session's events in order; `findings` is what they come to so far."""
 
-    def __init__(self, clip: int = MOST_TEXT, turn: int | None = None) -> None:
+    def __init__(
+        self, clip: int = MOST_TEXT, turn: int | None = None, is_free: Callable[[str], bool] = lambda model: False
+    ) -> None:
         self._clip = clip
         self._only = None if turn is None else OneTurn(turn)
-        self._reporter = Reporter()
+        self._reporter = Reporter(is_free)
         self._entries: deque[Entry] = deque(maxlen=MOST_ENTRIES)
         self._count = 0
         self._of: dict[tuple[ActivityKind, str], Entry] = {}  # the entries of what is open
@@ -300,9 +302,14 @@ class OneTurn:
             raise UsageError(f"there is no turn {self._wanted} in session {self._session}; {has}")
 
 
-def examine(events: Iterable[p.Recorded], clip: int, turn: int | None = None) -> Forensics:
+def examine(
+    events: Iterable[p.Recorded],
+    clip: int,
+    turn: int | None = None,
+    is_free: Callable[[str], bool] = lambda model: False,
+) -> Forensics:
     """A whole session, or one turn of it, counted from 1."""
-    examiner = Examiner(clip, turn)
+    examiner = Examiner(clip, turn, is_free)
     for recorded in events:
         examiner.apply(recorded)
     return examiner.findings()

@@ -288,8 +288,9 @@ class WebServer:
     async def forensics(self, request: Request) -> Response:
         live = await self.session(request)
         rows = needed(live.places)
+        free = partial(is_free, config.load(live.places).settings)
         with clear_errors(live.places.database):
-            found = examine(rows.pieces(live.id), allowance(rows.count(live.id)), None)
+            found = examine(rows.pieces(live.id), allowance(rows.count(live.id)), None, free)
         page = "".join(forensics_page(found))
         # Its own policy stands in the page; here it is kept from everything of ours as well.
         return HTMLResponse(page, headers={"Content-Security-Policy": FORENSICS_POLICY})
