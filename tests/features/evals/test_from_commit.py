@@ -69,8 +69,15 @@ def test_a_commit_becomes_a_task_that_is_failed_without_work_and_passed_with_it(
         refused = quintet.run("eval", "new", *words, *(("--run", line) if words == ("HEAD~2",) else ()))
         assert refused.code in (1, 2) and why in refused.err, refused
     assert list((Path(task.file).parents[3] / "making").iterdir()) == []  # nothing is left of what was tried
-    tried = quintet.run("eval", "run", made["suite"], "--model", "builtin", "--json").clean(0).json()
-    assert [one["verdict"] for one in tried["results"]] == ["failed"]
+    tried = quintet.run("eval", "run", made["suite"], "--model", "builtin", "--model", "script", "--json")
+    found = {one["arm"]: one["verdict"] for one in tried.clean(0).json()["results"]}
+    assert found == {"builtin": "failed", "script": "passed"}, "script does what the commit did"
+
+
+def test_where_no_task_can_be_made_no_suite_is(quintet: Program) -> None:
+    commit(quintet.root, "Only tests", tests__test_once_py=TEST.format("twice"))
+    assert "changes nothing but tests" in quintet.run("eval", "new", "HEAD").clean(1).err
+    assert [suite["suite"] for suite in quintet.run("eval", "list", "--json").clean(0).json()] == ["basics"]
 
 
 def test_tests_are_told_by_their_names_and_get_the_line_that_runs_them() -> None:

@@ -14,7 +14,7 @@ from quintet.domain.dials.axes import ModelMode
 from quintet.domain.ports.trials import TrialArm
 from quintet.domain.turn.tool_menu import Presentation
 from quintet.features.evals.scripted import rate_of
-from quintet.features.evals.tasks import EvalTask
+from quintet.features.evals.tasks import EvalTask, Solution
 
 BUILTIN = "builtin"
 MOST_STARTS = 3  # of an AI CLI that crashes
@@ -45,6 +45,8 @@ def obstacle(task: EvalTask, arm: EvalArm) -> str:
         return f"it needs {', '.join(missing)}, which is not installed"
     if task.page.commits and arm.trial.executor:
         return "it has to change the repository's .git, which Quintet keeps read-only for AI CLIs"
+    if arm.model and rate_of(arm.model) is not None and task.page.solution == Solution():
+        return "its page has no solution, which is what script does"
     return ""
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shlex
 import shutil
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tomlkit
 from msgspec import structs
@@ -23,11 +24,12 @@ from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.evals.commits import is_test, lines_of, name_of, request_of, runs_alone
 from quintet.domain.ports.trials import TrialCase, TrialCheck, TrialVerdict
 from quintet.domain.settings.settings import Settings
-from quintet.features.evals.tasks import TASK, TaskPage, own_suites
+from quintet.features.evals.tasks import TASK, Solution, TaskPage, own_suites
 from quintet.features.evals.trials.grader import Graded
 from quintet.features.evals.trials.work_checks import check_work
 
 MOST_BYTES = 200_000_000  # of a repository's files
+MOST_SOLUTION = 1_000_000  # bytes that a commit wrote
 _FILE, _LINK, _EXECUTABLE = b"100644", b"120000", b"100755"
 
 
@@ -39,6 +41,8 @@ class CommitFiles(NamedTuple):
     before: str  # a folder
     after: str
     tests: str  # a folder with the test files that the commit added or changed
+    written: tuple[str, ...]  # the other files that it added or changed
+    deleted: tuple[str, ...]
 
 
 class MadeTask(NamedTuple):
@@ -54,7 +58,6 @@ def make_task(
     """The task in a suite of the user's; UsageError says why there can be none."""
     top = os.path.join(own_suites(), suite)
     place = os.path.join(evals_folder(), "making", str(os.getpid()))
-    private_folder(top)
     shutil.rmtree(place, ignore_errors=True)
     private_folder(place)
     try:
@@ -67,13 +70,14 @@ def make_task(
         if os.path.lexists(folder):
             raise UsageError(f"{folder} is there already")
         page, before = _checked(files, settings, seconds, place, line)
-        page = structs.replace(page, request=request or told)
+        page = structs.replace(page, request=request or told, solution=_solution(files))
         made = os.path.join(place, "made")
         os.mkdir(made)
         os.rename(files.before, os.path.join(made, "work"))
         os.rename(files.tests, os.path.join(made, "hidden"))
         with open(os.path.join(made, TASK), "w", encoding="utf-8") as file:
             file.write(as_toml(page))
+        private_folder(top)
         os.rename(made, folder)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -106,7 +110,28 @@ def _files(root: str, commit: str, place: str, *, by_line: bool) -> CommitFiles:
         target = os.path.join(hidden, path)
         os.makedirs(os.path.dirname(target), exist_ok=True)
         shutil.copy(os.path.join(after, path), target, follow_symlinks=False)
-    return CommitFiles(own, message, before, after, hidden)
+    others = {_path(path): how for path, how in changed.items() if not is_test(path)}
+    written = tuple(path for path, how in others.items() if how != "D")
+    deleted = tuple(path for path, how in others.items() if how == "D")
+    return CommitFiles(own, message, before, after, hidden, written, deleted)
+
+
+def _solution(files: CommitFiles) -> Solution:
+    """What the commit did, as far as it can be written down: of text files, by their contents."""
+    found: dict[str, str] = {}
+    for path in files.written:
+        place = os.path.join(files.after, path)
+        if os.path.islink(place) or not os.path.isfile(place) or os.path.getsize(place) > MOST_SOLUTION:
+            return Solution()
+        with open(place, "rb") as file:
+            data = file.read()
+        try:
+            found[path] = data.decode("utf-8")
+        except UnicodeDecodeError:
+            return Solution()
+    if sum(map(len, found.values())) > MOST_SOLUTION:
+        return Solution()
+    return Solution(files=found, run=tuple(f"rm -- {shlex.quote(path)}" for path in files.deleted))
 
 
 def _write_out(view: RepositoryView, commit: str, folder: str) -> None:
@@ -187,7 +212,10 @@ def _paths(folder: str) -> Iterable[str]:
 
 def as_toml(page: TaskPage) -> str:
     """The page of a task that a commit gave."""
-    found = {"kind": page.kind, "source": page.source, "request": page.request}
+    found: dict[str, Any] = {"kind": page.kind, "source": page.source, "request": page.request}
+    solution = {"files": page.solution.files, "run": list(page.solution.run)}
+    if solved := {name: said for name, said in solution.items() if said}:
+        found["solution"] = solved
     return tomlkit.dumps({**found, "checks": [{"run": check.run, "hidden": True} for check in page.checks]})
 
 
