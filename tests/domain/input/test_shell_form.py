@@ -5,7 +5,7 @@ import pytest
 from quintet.domain.input.shell_form import in_shell_form
 from quintet.domain.tasks.cycle import NEEDS_FLAG, NEEDS_PROFILE, ONE_UNIT, WAITS
 
-NAMES = ("accept", "next", "autonomous", "resume", "retry", "mode")
+NAMES = ("accept", "next", "autonomous", "resume", "retry", "mode", "tasks", "model", "rewind", "undo")
 
 
 @pytest.mark.parametrize(
@@ -17,6 +17,16 @@ NAMES = ("accept", "next", "autonomous", "resume", "retry", "mode")
             'one task is done; quintet -p "/next" --resume s1 does another, "/autonomous" and "/resume" continue',
         ),
         (NEEDS_PROFILE, NEEDS_PROFILE.replace("/resume", 'quintet -p "/resume" --resume s1')),
+        (
+            "task-1 is blocked; use /tasks move task-1 todo to allow it to start",
+            'task-1 is blocked; use quintet -p "/tasks move task-1 todo" --resume s1 to allow it to start',
+        ),
+        (
+            "continue with another model: /model NAME.",
+            'continue with another model: quintet -p "/model NAME" --resume s1.',
+        ),
+        ("/rewind 4 undoes this", 'quintet -p "/rewind 4" --resume s1 undoes this'),
+        ("/undo yes does it", 'quintet -p "/undo yes" --resume s1 does it'),
         ("see /etc/next and src/accept.py, `/accept` or /nextcloud", None),
         ("/home/me/resume", None),
     ],

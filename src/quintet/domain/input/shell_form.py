@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+# What goes with a command in a message: an action with what it is about, placeholders, numbers, options.
+_WORDS = (
+    r"(?: (?:(?:move|show|revoke|forget|end|drop) [\w-]+(?:\.[\w-]+)*"
+    r"|(?:yes|run|both|files|conversation|todo|paused|cancelled|[A-Z]+|\d+)\b))*"
+)
 _OPTIONS = r"(?: --[a-z][a-z-]*(?: (?:normal|trusted|unrestricted|restricted|fast|smart|deep))?)*"
 
 
@@ -17,4 +22,4 @@ def in_shell_form(text: str, names: Iterable[str], session: str) -> str:
         end = next(whole, "")
         return f'quintet -p "{found[0]}"{end}' if end else f'"{found[0]}"'
 
-    return re.sub(rf"(?<![\w/.`\"'~-])/(?:{known})\b(?!/){_OPTIONS}", written, text)
+    return re.sub(rf"(?<![\w/.`\"'~-])/(?:{known})\b(?!/){_WORDS}{_OPTIONS}", written, text)
