@@ -267,3 +267,14 @@ def test_a_model_without_its_key_and_a_local_server_that_is_down_are_found_at_on
     (key,) = [one["problem"] for one in listed if one["code"] == "MODEL_KEY_MISSING"]
     assert "routing: fast, smart, deep" in key and "NO_SUCH_KEY" in key
     assert [one.method for one in up.asked] == ["GET"]  # nothing that costs
+
+
+def test_heal_works_in_the_profile_that_it_is_given_and_names_one_where_it_lacks_it(quintet: Program) -> None:
+    bad = quintet.root / ".quintet/todo/bad.md"
+    bad.parent.mkdir(parents=True)
+    bad.write_text("---\nid: bad\ntitle: Bad\nrisk: huge\n---\nDo it.\n")
+    blocked = quintet.run("doctor", "heal").clean(3).err
+    assert "quintet doctor heal --permission-profile normal" in blocked
+    told = quintet.run("doctor", "heal", "--permission-profile", "normal", "--json").clean(3).json()
+    assert told["axes"]["permission_profile"] == "normal" and told["axes"]["work_mode"] == "repair"
+    assert "is for `quintet doctor heal`" in quintet.run("doctor", "--permission-profile", "normal").clean(2).err

@@ -20,15 +20,18 @@ from quintet.domain.settings.settings import Settings
 from quintet.domain.tasks.health import Finding, Severity, compared, preview
 from quintet.engine.cycle.doctor import health_lines, preview_lines
 from quintet.package import load
-from quintet.surfaces.tables import say, say_json
+from quintet.surfaces.tables import complain, say, say_json
+
+BLOCKED = 3  # exit code
 
 
 def doctor(arguments: Namespace) -> int:
     if arguments.preview and arguments.action != "fix":
         raise UsageError("--preview is for `quintet doctor fix`")
     if arguments.action == "heal":
-        shown = ["--output-format", "json"] if arguments.json else []
-        return int(load("cli.commands:headless")(["/repair --autonomous", "-C", arguments.directory, *shown]))
+        return _heal(arguments)
+    if arguments.permission_profile:
+        raise UsageError("--permission-profile is for `quintet doctor heal`")
     begun = monotonic()
     places = locate(arguments.directory)
     loaded = _loaded(places)
@@ -42,6 +45,16 @@ def doctor(arguments: Namespace) -> int:
         if sys.stderr.isatty():
             sys.stderr.write(f"checked in {monotonic() - begun:.1f} s\n")
     return _code(findings)
+
+
+def _heal(arguments: Namespace) -> int:
+    flags = ["--output-format", "json"] if arguments.json else []
+    if arguments.permission_profile:
+        flags += ["--permission-profile", arguments.permission_profile]
+    code = int(load("cli.commands:headless")(["/repair --autonomous", "-C", arguments.directory, *flags]))
+    if code == BLOCKED and not arguments.permission_profile and not arguments.json:
+        complain("For changes of files by a model: quintet doctor heal --permission-profile normal")
+    return code
 
 
 def _fix(places: Places, loaded: LoadedSettings, before: list[Finding], arguments: Namespace) -> int:
@@ -93,6 +106,9 @@ def _code(findings: list[Finding]) -> int:
 
 def _arguments(parser: ArgumentParser) -> None:
     about = "fix: fix what can be fixed by rule, and list it; heal: have a model fix the rest, as /repair does"
+    parser.add_argument(
+        "--permission-profile", default="", metavar="PROFILE", help="with heal: what runs without approval (restricted)"
+    )
     parser.add_argument("action", nargs="?", choices=("fix", "heal"), help=about)
     parser.add_argument("--preview", action="store_true", help="with fix: only show what would be fixed")
 

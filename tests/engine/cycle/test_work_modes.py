@@ -136,7 +136,7 @@ def test_s3_3_5_repair_goes_on_until_the_doctor_finds_nothing(repo: Path, lines:
     model = ScriptedModel(["I had a look.", read, mend, "mended"])
     drive(repo, script, model, axes=ASSISTED)
     told = model.requests[0].messages[-1].text
-    assert "TASK_MALFORMED" in told and "broken.md" in told
+    assert "TASK_MALFORMED" in told and "Fix .quintet/todo/broken.md; until then it is ignored." in told
 
 
 def test_s3_3_5_repair_that_gets_nowhere_is_blocked_and_says_what_is_left(repo: Path) -> None:

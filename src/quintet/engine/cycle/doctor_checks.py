@@ -153,7 +153,8 @@ def _pages(scan: Scan) -> Iterator[Finding]:
     for drift in scan.drifts:
         yield kinds.TASK_DRIFT[drift.kind].of(drift.task, drift.problem)
     for bad in scan.bad_pages:
-        yield kinds.TASK_MALFORMED.of(bad.path, str(bad))
+        advice = f"Fix .quintet/todo/{bad.path}; until then it is ignored."
+        yield kinds.TASK_MALFORMED.of(bad.path, str(bad), advice)
     for task in scan.tasks:
         for note in notes(task.text) if task.status not in OVER else ():
             yield kinds.TASK_FIELD_UNKNOWN.of(task.id, f"task {task.id}: {note}")
