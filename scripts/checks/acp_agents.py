@@ -41,6 +41,7 @@ from quintet.domain.tasks.executors import (
     ExecutorRole,
     Spent,
 )
+from quintet.domain.turn.messages import Usage
 from quintet.features.ai_clis.ending import UNSTARTED
 from quintet.features.ai_clis.wiring import make_executors
 from quintet.surfaces.tables import table
@@ -116,8 +117,7 @@ def main() -> int:
             cells.append(cell)
             causes += [f"{name}, {case}: {cause}"] if cause else []
             if case == "success":
-                costs = [part for part in parts if isinstance(part, Spent)]
-                spent = "cost" if any(part.cost for part in costs) else "tokens" if costs else "not told"
+                spent = told_of_cost([part for part in parts if isinstance(part, Spent)])
         rows.append((name, version(program), *cells, spent))
     print("\n".join([*table(rows, heading=("AGENT", "VERSION", *map(str.upper, cases), "SPENT")), *causes]))
     return 1 if any("FAILED" in cell for row in rows for cell in row) else 0
@@ -145,6 +145,15 @@ def checked(name: str, case: str, stub: Path, place: Path, silence: float) -> tu
     if explained and not problem:
         return cell, explained, parts
     return cell, f"{problem} · {' '.join(ended.reason.split())[:200] if ended else ''}" if problem else "", parts
+
+
+def told_of_cost(spent: list[Spent]) -> str:
+    """What it says of its cost: a cost comes by itself, and tokens with the price that they have here, if any."""
+    if any(part.cost and part.usage == Usage() for part in spent):
+        return "cost"
+    if any(part.cost for part in spent):
+        return "tokens, priced here"
+    return "tokens" if any(part.usage != Usage() for part in spent) else "nothing"
 
 
 def complaint(case: str, project: Path, parts: list[ExecutorPart], ended: Ended | None) -> str:

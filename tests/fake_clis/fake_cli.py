@@ -364,6 +364,12 @@ class Scenes:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         time.sleep(FOR_EVER)
 
+    def retries(self):
+        error = {"message": "Reconnecting... waiting for network", "additionalDetails": "Connection failed"}
+        while True:
+            self.cli.update(sessionUpdate="session_info_update", _meta={"codex": {"error": error}})
+            time.sleep(0.1)
+
     def chatter(self):
         while True:
             self.cli.say("tick tack")

@@ -288,6 +288,18 @@ def test_words_of_claude_about_its_retries_are_asked_for_when_a_session_begins()
     assert new["params"]["_meta"] == {"claudeCode": {"emitRawSDKMessages": wanted}}
 
 
+@pytest.mark.parametrize("kind", ["agent_message_chunk", "agent_thought_chunk", "tool_call"])
+def test_only_work_shows_that_its_tries_are_over(kind: str) -> None:
+    talk = Talk()
+    talk.opened()
+    for _ in range(2):
+        talk.update("session_info_update", _meta={"codex": {"error": {"message": "Reconnecting... 1/5"}}})
+        talk.update("session_info_update", _meta={"codex": {"threadStatus": {"type": "active"}}})
+        assert talk.agent.trying
+        talk.update(kind, toolCallId="c", content={"type": "text", "text": "On."})
+        assert not talk.agent.trying
+
+
 def test_codex_says_what_it_reconnects_after() -> None:
     talk = Talk()
     talk.opened()

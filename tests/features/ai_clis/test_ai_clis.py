@@ -149,6 +149,13 @@ def test_silence_is_ours_to_end(executing: Executing, name: str) -> None:
     assert (ended.failure, "1.5 seconds" in ended.reason) == (kind, True)
 
 
+def test_an_agent_that_only_tries_again_for_ever_is_as_good_as_silent(executing: Executing) -> None:
+    _, ended = executing(AGENT, "retries", silence=1.0, timeout=60.0)
+    assert ended.failure is ExecutorFailure.UNREACHABLE
+    assert "it only tried again for 1 seconds while it waited for its model" in ended.reason
+    assert "last: Reconnecting... waiting for network: Connection failed" in ended.reason
+
+
 def test_an_agent_that_does_not_even_begin_is_not_the_tasks_fault(executing: Executing) -> None:
     _, ended = executing("acp:sleep 60", "work", silence=0.5)
     assert (ended.failure, "before it could be given its work" in ended.reason) == (ExecutorFailure.UNREACHABLE, True)

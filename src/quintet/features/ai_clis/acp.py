@@ -74,6 +74,7 @@ NEEDS: dict[str, frozenset[Effect]] = {  # kinds of calls, as the protocol names
     "execute": frozenset({Effect.EXECUTE}),
     "fetch": frozenset({Effect.NETWORK}),
 }
+WORK = frozenset({"agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update", "plan"})  # of a turn
 ENDS = {"max_tokens": "its reply became too long", "max_turn_requests": "it reached its own limit of requests"}
 
 
@@ -244,6 +245,7 @@ class AcpAgent(Dialect):
 
     def _update(self, update: dict[str, Any]) -> Iterator[ExecutorPart]:
         kind = update.get("sessionUpdate")
+        self.trying = self.trying and kind not in WORK
         if kind == "agent_message_chunk":
             self._last_chunk = words_of(update.get("content"))
             self._saying += self._last_chunk if len(self._saying) < 1_000_000 else ""
@@ -267,6 +269,7 @@ class AcpAgent(Dialect):
         if error := _dict(said.get("error")):
             words = (error.get("message"), error.get("additionalDetails"))
             self.last_problem = one_line(": ".join(str(word) for word in words if word))
+            self.trying = True
             yield Printed(self.last_problem)
 
     def _retried(self, message: Any) -> Iterator[ExecutorPart]:
@@ -274,6 +277,7 @@ class AcpAgent(Dialect):
         said = _dict(message)
         if said.get("subtype") != "api_retry":
             return
+        self.trying = True
         status = number(said.get("error_status"))
         self.last_problem = f"{said.get('error')} (status {status})"
         yield Printed(f"{self.last_problem}, attempt {number(said.get('attempt'))}")

@@ -73,6 +73,7 @@ class Dialect(ABC):
         self.outcome: RunOutcome | None = None
         self.answer = ""
         self.last_problem = ""  # said on the way
+        self.trying = False  # all it has said since is that it tries a request again
         self.resets_at = 0.0  # seconds since 1970, where it says when a limit ends
 
     @property

@@ -91,6 +91,11 @@ class Deadlines:
         self._clock = asyncio.get_running_loop().time
         self._began = self._clock()
         self._outcome_at = 0.0
+        self._trying_since = 0.0
+
+    def heard(self, *, trying: bool) -> None:
+        """It said something; that it tries a request again, and nothing else, is as good as silence."""
+        self._trying_since = (self._trying_since or self._clock()) if trying else 0.0
 
     def decided(self) -> bool:
         """Whether this is the first that is heard of how it went; from now on it is to end."""
@@ -115,6 +120,9 @@ class Deadlines:
         silence = self._silence * (CALL_PATIENCE if self.calls else 1.0)
         if self._outcome_at or not silence or (left is not None and left <= silence):
             return left, why
+        if self._trying_since:
+            enough = max(self._trying_since + self._silence - self._clock(), 0.0)
+            return enough, (ExecutorFailure.SILENT, f"it only tried again for {self._silence:g} seconds")
         return silence, (ExecutorFailure.SILENT, f"it printed nothing for {silence:g} seconds")
 
 
@@ -227,6 +235,7 @@ class RunningProgram:
             return False
         self.events += 1
         self._odd = 0
+        self._deadlines.heard(trying=self.dialect.trying)
         for part in parts:
             if isinstance(part, CallBegan):
                 self._deadlines.calls.add(part.id)
