@@ -15,6 +15,8 @@ from quintet.domain.agents.run import RunErrorCode
 from quintet.domain.base.remedies import Remedy, remedies, where_to_read
 from quintet.engine.commands.table import TABLE
 from quintet.features.registry import features, tables
+from tests.adapters.model_server import Reply
+from tests.conftest import Model
 from tests.surfaces.program import Program
 
 SRC = Path(__file__).parent.parent / "src" / "quintet"
@@ -110,3 +112,9 @@ def test_the_message_of_an_error_leads_to_its_entry(quintet: Program) -> None:
     refused = quintet.run("settings")
     assert refused.code == 2 and refused.err.endswith("more: quintet explain SETTINGS_INVALID\n")
     assert where_to_read("USAGE") == "" and "explain" not in quintet.run("nonsense").err
+
+
+def test_the_end_of_a_failed_run_leads_to_its_entry(quintet: Program, model: Model) -> None:
+    model(Reply(status=401))
+    failed = quintet.run("-p", "hello").clean(1)
+    assert failed.err.endswith("\nmore: quintet explain LLM_AUTH_FAILED\n") and failed.err.count("LLM_AUTH_FAILED") == 1

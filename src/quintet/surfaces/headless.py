@@ -17,6 +17,7 @@ import msgspec
 from quintet.domain.agents.contract_results import InputFollower
 from quintet.domain.agents.run import RUN_ERROR_CODES
 from quintet.domain.base.errors import QuintetError
+from quintet.domain.base.remedies import where_to_read
 from quintet.domain.base.safe_text import visible
 from quintet.domain.dials import badge
 from quintet.domain.input.shell_form import in_shell_form
@@ -206,7 +207,10 @@ class Headless:
             ):
                 lines = describe(recorded)
                 if finished.error and lines:
-                    lines[0] = Line(f"{lines[0].text} ({finished.error.code})", lines[0].role)
+                    if more := where_to_read(finished.error.code):
+                        lines.append(Line(more, "dim"))
+                    else:
+                        lines[0] = Line(f"{lines[0].text} ({finished.error.code})", lines[0].role)
                 self._diagnostics.print(self._for_shell(lines))
 
     def _for_shell(self, lines: list[Line]) -> list[Line]:
