@@ -267,6 +267,14 @@ def test_s1_2_3_qa_never_has_write_capability(repo: Path) -> None:
     assert all("a review may only read" in text for text in refused)
 
 
+def test_a_review_that_calls_what_reads_nothing_is_told_what_to_do(repo: Path) -> None:
+    replies = [[WRITE], "It is written.", [call("complete", final_answer="done")], '{"summary": "fine"}']
+    driver, _ = turned(repo, replies, settings=REVIEWED)
+    (told,) = [event.content for event in driver.of(p.ToolFinished) if event.tool == "complete"]
+    assert told == "complete has no use in a review: read what you need, then answer with text"
+    assert driver.of(p.QaReported)[0].report.summary == "fine"
+
+
 def test_a_review_leaves_nothing_in_the_conversation(repo: Path) -> None:
     replies = [[WRITE], "It is written.", '{"summary": "fine"}', "Hello again."]
 

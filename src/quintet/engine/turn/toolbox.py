@@ -375,6 +375,8 @@ class Toolbox:
             return f"no tool may be called in stage {context.stage}: answer with text"
         if context.stage in policy.READING_STAGES:
             what = "a review" if context.stage is Stage.QA_REVIEW else "a verification"
+            if not spec.effects:  # as a toolset, a todo, or the end of the turn
+                return f"{spec.name} has no use in {what}: read what you need, then answer with text"
             return f"{spec.name} does more than reading, and {what} may only read"
         if spec.name == FINISH_STEP:
             return f"{spec.name} is available only in a workflow"
