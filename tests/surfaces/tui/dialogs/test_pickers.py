@@ -127,7 +127,7 @@ def test_a_setting_is_changed_in_the_users_file_and_its_comments_stay(repo: Path
         await opened(person, "ctrl+s")
         await filters(person, "limits.max_turns")
         await person.sees("model requests in one turn", "set in your own file")
-        assert re.search(r"limits\.max_turns +7 +your own file\b", person.text)
+        assert re.search(r"limits\.max_turns +7 +your file\b", person.text)
         await person.press("enter")
         value = picker(person).query_one("#value", Input)
         assert value.value == "7"

@@ -19,7 +19,7 @@ from quintet.domain.ports.prompt import SettingChoice, SettingsBook
 from quintet.surfaces.tui.dialogs.picker import TAKE, Picker, PickRow
 
 UNSET = "unset"
-OWN_FILE = "your own file"
+OWN_FILE = "your file"
 WRITTEN = "written to {path}; used from the next start"
 IN_USE = "written to {path}, and used from now on"
 ROLES = {f"cycle.{role}": role for role in ("planner", "executor", "verifier")}  # settings a session can follow at once
@@ -65,11 +65,11 @@ class SettingsPicker(Picker):
         if one.choices:
             lines.append(f"one of {', '.join(one.choices)}")
         if one.source == self._book.path:
-            lines.append(f"set in {OWN_FILE}")
+            lines.append("set in your own file")
         elif one.source == "default":
             lines.append(f"default: {one.value}" if one.value else "default")
         else:
-            lines.append(f"set by {one.source}, which overrides {OWN_FILE}")
+            lines.append(f"set by {one.source}, which overrides your own file")
         return "\n".join(lines)
 
     # ── changing one
