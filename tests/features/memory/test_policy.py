@@ -91,6 +91,7 @@ FILES = {
     ("a.py", "b/c-d_e.py"): "changed a.py, b/c-d_e.py",
     ("The user decided that pushing needs no approval.md",): "changed 1 file",
     ("pushing needs no approval", "a.py"): "changed a.py and 1 more",
+    ("a.py", "b/__pycache__/a.cpython-311.pyc"): "changed a.py",
     ("x" * 200, "a\nb", "a", "b", "c", "d"): "changed a, b, c and 3 more",
 }
 

@@ -139,7 +139,8 @@ def _of_plan(plan: PlanShown) -> NewMemory:
 
 
 def _changed(files: tuple[str, ...]) -> str:
-    """What a run changed; a file whose name could say something is only counted."""
+    """What a run changed; a file whose name could say something is only counted, and what Python compiles is not."""
+    files = tuple(one for one in files if "__pycache__" not in one.split("/"))
     named = [one for one in files if is_name(one)]
     shown = named[:MOST_EVIDENCE]
     if not shown:
