@@ -208,7 +208,7 @@ class Attacker:
         terminal.opened()
         no = "n\r" if "--plain" in words else "n"
         terminal.reads(first=self.seconds)
-        answered, typed_at, until = 0, -PATIENCE_SECONDS, time.monotonic() + self.seconds
+        answered, tries, typed_at, until = 0, 0, -PATIENCE_SECONDS, time.monotonic() + self.seconds
         while run.wait(0) is None and time.monotonic() < until:
             terminal.reads()
             if QUESTION.search(terminal.text, answered):
@@ -219,9 +219,10 @@ class Attacker:
             elif over() and PROMPT in terminal.text and sees in terminal.text:
                 break
             elif PROMPT in terminal.text and time.monotonic() - typed_at > PATIENCE_SECONDS:
-                # At first; and when a turn has ended, because the next one makes the rest of the calls.
-                typed_at = time.monotonic()
-                terminal.types("\x7f" * 9 + typed)
+                # At first; and when a turn has ended, because the next one makes the rest of the calls. Every other
+                # time it is a no: one that came before the question took keys was for nothing.
+                tries, typed_at = tries + 1, time.monotonic()
+                terminal.types("\x7f" * 9 + typed if tries % 2 else no)
             elif time.monotonic() - typed_at > PATIENCE_SECONDS:  # a question too long to be seen whole
                 typed_at = time.monotonic()
                 terminal.types(no)
