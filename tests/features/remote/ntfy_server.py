@@ -23,6 +23,7 @@ class NtfyServer:
     def __init__(self) -> None:
         self.messages: list[dict[str, Any]] = []
         self.changed = threading.Condition()
+        self.looks = 0  # how often somebody began to listen
         self.ended = False
         self.port = 0
         self.account = account_of(TOPICS)
@@ -84,6 +85,7 @@ def ntfy_server() -> Iterator[NtfyServer]:
                 return self._whole({"healthy": True})
             topics = parts.path.split("/")[1].split(",")
             since = parse_qs(parts.query).get("since", ["none"])[0]
+            served.looks += 1
             self.send_response(200)
             self.send_header("content-type", "application/x-ndjson; charset=utf-8")
             self.send_header("transfer-encoding", "chunked")

@@ -75,8 +75,11 @@ def test_what_was_published_while_no_session_was_on_is_for_none(project: Path) -
 
         first = drive(project, script, ScriptedModel(["one"]), person=True, settings=wanted)
 
+        before = ntfy.looks
+
         async def again(driver: Driver) -> None:
             driver.seq = driver.session.since
+            await seen(lambda: ntfy.looks > before)  # what is said earlier is refused
             ntfy.says("and now")
             assert (await driver.until_type(p.InputReceived)).text == "and now"
             await seen(lambda: ntfy.said("Done\ntwo"))
