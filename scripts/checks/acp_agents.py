@@ -3,9 +3,9 @@
 scripts/check acp-agents --harness FOLDER --bin-dir DIR [--only NAME,…] [--cases NAME,…] [--silence S]: FOLDER holds
 stub_model.py, as for ai-clis; DIR holds the agents' programs, such as node_modules/.bin. One that is not there is a row
 that says so.
-Each is held to: success with a step done and its command told; the step's call failed is not done; 401, 429, 500, a
-server that is down and one that hangs are failures of a kind that is not the task's; nothing may be left behind. What
-was spent is a column.
+Each is held to: success with a step done and its command told; a step of which it says itself that its call failed is
+not done; 401, 429, 500, a server that is down and one that hangs are failures of a kind that is not the task's; nothing
+may be left behind. What was spent is a column.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from quintet.domain.tasks.executors import (
     MAY_BE_THE_TASKS,
     Assignment,
     CallBegan,
+    CallEnded,
     Ended,
     ExecutorFailure,
     ExecutorPart,
@@ -165,7 +166,10 @@ def complaint(case: str, project: Path, parts: list[ExecutorPart], ended: Ended 
         told = [part.summary for part in parts if isinstance(part, CallBegan)]
         return "" if any(STEP in about for about in told) else f"the command is not told: {told}"
     if case == "failed":
-        return "" if ended.ok or ended.failure else "it has no kind"
+        worked = [part.ok for part in parts if isinstance(part, CallEnded)]
+        if ended.ok:
+            return "" if any(worked) else "it counts as done, and no call of its worked by its own word"
+        return "" if ended.failure else "it has no kind"
     if ended.ok:
         return "it counts as done"
     if UNSTARTED in ended.reason:
