@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BESIDE = ("AGENTS.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
 LATER = ("adr", "compatibility")  # what a search shows after the pages for users
 ELSEWHERE = "https://unpkg.com/iframe-worker/shim"
-MUCH = 50  # characters in a cell of a table, which get a width of their own on a phone
+MUCH = 50  # characters in a cell of a table, which get a width of their own
 SETTINGS = """\
 site_name: Quintet
 site_description: A coding agent that you control with five dials

@@ -130,12 +130,13 @@ def test_every_page_fits_and_loads_nothing_from_elsewhere(
     assert [one.url for one in asked if one.failure] == []
 
 
-def test_a_commands_forms_leave_room_for_what_it_does(context: BrowserContext, site: Path) -> None:
+@pytest.mark.parametrize(("width", "forms", "room"), [(390, 200, 170), (1440, 500, 400)])
+def test_a_commands_forms_leave_room_for_what_it_does(
+    context: BrowserContext, site: Path, width: int, forms: int, room: int
+) -> None:
     page = context.new_page()
-    page.set_viewport_size({"width": 390, "height": 844})
+    page.set_viewport_size({"width": width, "height": 844})
     page.goto((site / "docs/reference/commands.html").as_uri())
-    widest = page.evaluate(
-        "() => Math.max(...[...document.querySelectorAll('article td:first-child')].map(c => c.offsetWidth))"
-    )
-    told = page.evaluate("() => Math.min(...[...document.querySelectorAll('article td.long')].map(c => c.offsetWidth))")
-    assert widest < 200 and told > 170
+    widths = "cells => cells.map(cell => cell.offsetWidth)"
+    assert max(page.locator("article table").first.locator("td:first-child").evaluate_all(widths)) < forms
+    assert min(page.locator("article table").first.locator("td.long").evaluate_all(widths)) > room
