@@ -11,6 +11,7 @@ import os
 import re
 import sys
 from argparse import Namespace
+from collections.abc import Mapping
 from typing import Any
 
 from quintet.app import open as app
@@ -182,10 +183,11 @@ def rewind(arguments: Namespace) -> int:
     words: list[str] = arguments.words
     session = words.pop(0) if words and not words[0].isdecimal() else ""
     line = " ".join(("/rewind", *(words[:1] if arguments.preview else words)))
-    return said_in(arguments, session or LATEST, line, ("/rewind", f"quintet rewind {session}".rstrip()))
+    spelled = {"/rewind": f"quintet rewind {session}".rstrip(), "/memory forget": "quintet memory forget"}
+    return said_in(arguments, session or LATEST, line, spelled)
 
 
-def said_in(arguments: Namespace, session: str, line: str, spelled: tuple[str, str] = ("", "")) -> int:
+def said_in(arguments: Namespace, session: str, line: str, spelled: Mapping[str, str]) -> int:
     """A slash command in a session that was there, whoever runs it."""
 
     async def said() -> int:

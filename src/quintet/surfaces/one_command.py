@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -29,15 +29,17 @@ EXIT = {CallStatus.OK: 0, CallStatus.ERROR: 1, CallStatus.DENIED: 3, CallStatus.
 NOT_RUN = (CallStatus.DENIED, CallStatus.INTERRUPTED)
 
 
-async def one_command(session: Session, line: str, *, as_json: bool, spelled: tuple[str, str] = ("", "")) -> int:
-    """`spelled`: a slash command in what it says, and how who reads that in a shell gives it."""
+async def one_command(session: Session, line: str, *, as_json: bool, spelled: Mapping[str, str] | None = None) -> int:
+    """`spelled`: slash commands in what it says, and how who reads that in a shell gives them."""
     with interruptible(session) as interrupted:
         outcome = await session.follow(await session.say(line), after=session.since).end()
         if not interrupted:
             await session.drained()
 
     def told(text: str) -> str:
-        return text.replace(*spelled) if spelled[0] else text
+        for slash, in_a_shell in (spelled or {}).items():
+            text = text.replace(slash, in_a_shell)
+        return text
 
     match outcome.event:
         case p.CommandRan(ok=True) as ran:

@@ -278,3 +278,24 @@ def test_a_damaged_store_ends_no_turn(repo: Path) -> None:
     driver, _ = ran(repo, [[WRITE], "Done."])
     assert driver.of(p.TurnFinished)[-1].status == "done"
     assert path.read_bytes() == b"no database" * 100
+
+
+def test_undo_names_what_was_concluded_from_the_files_and_stays(repo: Path) -> None:
+    said: list[str] = []
+
+    async def script(driver: Driver) -> None:
+        await stretch(driver, TWO)
+        said.append((await driver.command("/undo yes")).text)
+        (last,) = [one for one in kept(repo) if "b.txt" in one.text]
+        assert (await driver.command(f"/memory forget {last.id}")).ok
+        said.append((await driver.command("/undo yes")).text)
+
+    drive(repo, script, rules())
+    assert not (repo / "a.txt").exists() and not (repo / "b.txt").exists()
+    first, second = (text.splitlines() for text in said)
+    assert first[0].startswith("rewound to before")
+    assert first[1].startswith("stays done, as a task;") and [line.split()[0] for line in first[2:3]] == ["task-002"]
+    assert first[3] == "stays remembered:" and "b.txt" in first[4] and " · /memory forget m" in first[4]
+    forgotten = first[4].split()[0]
+    assert not any(line.split()[0] == forgotten for line in second), "what is forgotten is not named again"
+    assert any("a.txt" in line and "/memory forget" in line for line in second)

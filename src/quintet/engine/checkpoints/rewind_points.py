@@ -13,9 +13,13 @@ from quintet.domain.journal.call_events import KeptForCall
 from quintet.domain.journal.reasons import EndCause, cause_of
 from quintet.domain.ports.ports import Store
 from quintet.domain.tasks import turn_titles
+from quintet.domain.tasks.task import TaskStatus
 from quintet.domain.turn.messages import EndStatus
 
-KINDS = (*turn_titles.KINDS, "turn_finished", "checkpoint_taken", "files_changed", "rewound", "conversation_cleared")
+KINDS = (
+    *(*turn_titles.KINDS, "turn_finished", "checkpoint_taken", "files_changed", "rewound", "conversation_cleared"),
+    *("task_moved", "noticed", "command_ran"),
+)
 LONGEST_TITLE = 60
 
 
@@ -32,6 +36,8 @@ class Point(Struct):
     cut: bool = False  # its process ended before it did
     back_to: str = ""  # of a rewind of files, the point they went back to
     changes: list[p.FilesChanged] = field(default_factory=list)
+    done: dict[str, str] = field(default_factory=dict)  # tasks that became done in it, with their titles
+    learnt: dict[str, str] = field(default_factory=dict)  # what is remembered of it, by the command that deletes it
     unseen: list[p.CheckpointTaken] = field(default_factory=list)  # before calls of which nobody saw what they deleted
 
     @property
@@ -58,6 +64,13 @@ def points_of(store: Store, session: str) -> list[Point]:
             case p.TurnFinished() as e if e.turn in found:
                 found[e.turn].end = recorded.seq
                 found[e.turn].cut = e.status == EndStatus.INTERRUPTED and cause_of(e.reason) is not EndCause.INTERRUPTED
+            case p.TaskMoved(after=TaskStatus.DONE) as e if found:
+                found[next(reversed(found))].done[e.task] = e.title
+            case p.Noticed(takes_back=str() as command) as e if found:
+                found[next(reversed(found))].learnt[command] = e.text
+            case p.CommandRan(line=line):
+                for point in found.values():
+                    point.learnt.pop(line, None)
             case p.CheckpointTaken() as e:
                 kept.setdefault(e.point, (recorded.seq, e))
                 if isinstance(e.kept, KeptForCall):

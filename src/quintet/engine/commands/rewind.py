@@ -49,7 +49,7 @@ async def rewind(context: CommandContext, line: CommandLine) -> CommandOutcome:
             seen = await look_ahead(core.checkpoints, points, to, core.turn.toolbox.terms.protection)
         if not what and seen:
             return _preview(context, to, seen)
-        return await _done(context, to, what.lower(), seen, len(points) + 1)
+        return await _done(context, to, what.lower(), seen, points)
     except ToolFailed as error:
         raise UsageError(f"/rewind failed, or was only partly done: {error}. You can repeat it") from error
 
@@ -69,7 +69,7 @@ async def undo(context: CommandContext, line: CommandLine) -> CommandOutcome:
     try:
         seen = await look_ahead(core.checkpoints, points, to, core.turn.toolbox.terms.protection)
         if line.words:
-            return await _done(context, to, "files", seen, len(points) + 1)
+            return await _done(context, to, "files", seen, points)
     except ToolFailed as error:
         raise UsageError(f"/undo failed, or was only partly done: {error}. You can repeat it") from error
     lines = preview_lines(core, context.state, to, seen, conversation=False)
@@ -77,8 +77,11 @@ async def undo(context: CommandContext, line: CommandLine) -> CommandOutcome:
     return CommandOutcome("\n".join(lines), data={"rewind": _seen_data(to, seen, None)})
 
 
-async def _done(context: CommandContext, to: Point, what: str, seen: Prospect | None, number: int) -> CommandOutcome:
+async def _done(
+    context: CommandContext, to: Point, what: str, seen: Prospect | None, points: Sequence[Point]
+) -> CommandOutcome:
     """Files first; where somebody stops that, the conversation stays, and the same rewind does the rest."""
+    number = len(points) + 1
     point = context.core.ids.new("rewind")
     events, left = await take_back(context.core.checkpoints, seen, point, context.note) if seen else ([], [])
     failed = {one.path for one in left}
@@ -94,10 +97,21 @@ async def _done(context: CommandContext, to: Point, what: str, seen: Prospect | 
     )
     head = "rewind interrupted" if interrupted else f"rewound to before {to.number}"
     said = [f"{head}: {_said(rewound)}", *left_lines(left, seen.lacking if seen else [])]
+    if restored and not to.back_to:
+        said += _what_stays(points, to)
     rest = f"/rewind {to.number} {what} does the rest; " if interrupted else ""
     data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
     text = "\n".join([*said, f"{rest}/rewind {number} {what} undoes this"])
     return CommandOutcome(text, [*events, rewound], data={"rewind": data}, interrupted=interrupted)
+
+
+def _what_stays(points: Sequence[Point], to: Point) -> list[str]:
+    """What was concluded from the files that were taken back, and is not taken back with them."""
+    since = [point for point in points if point.number >= to.number]
+    tasks = [f"  {task}  {on_one_line(title)}" for point in since for task, title in point.done.items()]
+    learnt = [f"  {text.removeprefix('learnt').strip()}" for point in since for text in point.learnt.values()]
+    done = ["stays done, as a task; quintet tasks add takes a new one:", *tasks] if tasks else []
+    return [*done, *(["stays remembered:", *learnt] if learnt else [])]
 
 
 def _said(rewound: Rewound) -> str:
