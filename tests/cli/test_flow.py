@@ -128,3 +128,15 @@ def test_a_file_may_stand_behind_the_flags(quintet: Program) -> None:
     (quintet.root / "two things.md").write_text(TWO)
     done = quintet.run("--permission-profile", "trusted", "two things.md").clean(0)
     assert done.out.count("done  task-") == 2
+
+
+def test_what_a_task_did_not_find_is_not_verified_by_trying_again(quintet: Program) -> None:
+    done = quintet.run("flow", 'replace "wrods" with "terms" in tally/count.py', *TRUSTED)
+    assert done.code != 0 and "verified" not in done.out, done
+    assert "“wrods” does not occur in tally/count.py" in done.out + done.err
+
+
+def test_what_stands_there_as_asked_is_found_done_by_the_next_attempt(quintet: Program) -> None:
+    """As when the first was cut short behind its edit."""
+    done = quintet.run("flow", 'replace "wrods" with "words" in tally/count.py', *TRUSTED).clean(0)
+    assert "done  task-001" in done.out, done

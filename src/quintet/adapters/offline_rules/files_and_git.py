@@ -124,9 +124,10 @@ def commit(intent: GitCommit) -> Program:
             return SayStep(f"Nothing committed. {problem}", done=False)
     if not (rows if intent.everything else staged):
         hint = ' Say: commit all changes with message "…"' if rows else ""
-        return SayStep(
-            f"Nothing committed: nothing is {'staged' if rows else 'changed'}.{hint}", done=False, already=True
-        )
+        newest = yield from ask("git_log", {"max_count": 1})
+        subject = intent.message.partition("\n")[0]
+        already = newest.rstrip().endswith(f"  {subject}")
+        return SayStep(f"Nothing committed: nothing is {'staged' if rows else 'changed'}.{hint}", False, already)
     result = yield from ask("git_commit", {"message": intent.message})
     if not _COMMITTED.match(result):
         if intent.everything and not staged:

@@ -41,7 +41,9 @@ class Step(Struct, frozen=True):
 class SayStep(Struct, frozen=True):
     text: str
     done: bool = True
-    already: bool = False  # not done because it is so; as good as done where it was tried before
+    already: bool = (
+        False  # not done, and what is there is what was asked for; done where an earlier attempt was cut short
+    )
     failed: bool = False  # not done, though it was tried: what is missing is work, not a person's word
     tests: SayStep | None = None  # of a change: what the tests said that the request wants run after it
 

@@ -189,6 +189,17 @@ def _task(id: str, piece: Piece, intents: list[Intent], before: str) -> TaskText
     )
 
 
+def _occurs(text: str, where: tuple[str, ...]) -> Steps[bool]:
+    """Whether a text stands in each of these places."""
+    if not text:
+        return False
+    for one in where or ("",):
+        found = yield from ask("grep", {"pattern": re.escape(text)} | ({"glob": as_glob(one)} if one else {}))
+        if refused(found) or not listed(found)[0]:
+            return False
+    return True
+
+
 def replace(intent: Replace, tests_follow: RunTests | None) -> Program:
     pattern = re.escape(intent.old)
     files: list[str] = []
@@ -204,9 +215,8 @@ def replace(intent: Replace, tests_follow: RunTests | None) -> Program:
         note = unsearched(found)
     if not files:
         place = f" in {', '.join(intent.where)}" if intent.where else ""
-        return SayStep(
-            f"Nothing replaced: “{intent.old}” does not occur{place}.{_aside(note)}", done=False, already=True
-        )
+        already = yield from _occurs(intent.new, intent.where)
+        return SayStep(f"Nothing replaced: “{intent.old}” does not occur{place}.{_aside(note)}", False, already)
     counts: dict[str, int] = {}
     changes: list[FileEdits] = []
     whole = True

@@ -50,9 +50,9 @@ def rename(intent: Rename, tests_follow: RunTests | None) -> Program:
         return SayStep(found, done=False)
     paths, all_there = listed(found)
     if not paths:
-        return SayStep(
-            f"Nothing renamed: {intent.old} does not occur in a Python file of the project.", done=False, already=True
-        )
+        there = yield from ask("grep", {"pattern": rf"\b{intent.new}\b", "glob": "*.py"})
+        already = not refused(there) and bool(listed(there)[0])
+        return SayStep(f"Nothing renamed: {intent.old} does not occur in a Python file of the project.", False, already)
     if not all_there:
         return SayStep(f"Nothing renamed: {intent.old} occurs in too many files.", done=False)
     plan, before = yield from _plan(intent, paths)
