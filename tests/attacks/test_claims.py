@@ -98,7 +98,7 @@ def test_a_person_is_asked_with_the_reason(repo: Path, answer: str, status: str)
 
     executors = ScriptedExecutors([CLAIM, CLAIM])
     drive(repo, script, rules(), executors=executors, settings=CODEX, clock=FrozenClock(), person=True)
-    assert asked[0].text.startswith("is ") and "not verified: nothing changed" in asked[0].detail[0]
+    assert asked[0].text.startswith("Is ") and "not verified: nothing changed" in asked[0].detail[0]
 
 
 @BWRAP

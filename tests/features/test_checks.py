@@ -19,7 +19,7 @@ UNUSABLE = {
     "MCP_SERVER_UNUSABLE": (
         '[mcp.servers.notes]\ncommand = "no-such-program"\n',
         "notes",
-        "no program no-such",
+        "program no-such-program not found",
     ),
     "BROWSER_MISSING": (
         '[browser]\npath = "/nowhere/chrome"\n',

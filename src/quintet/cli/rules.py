@@ -158,7 +158,7 @@ def rules_revoke(arguments: Namespace) -> int:
         if not held:
             raise
         # Such a rule is in its session's journal and nowhere else, so the session takes it back.
-        return int(load("cli.session:said_in")(arguments, held[0].session, f"/rules revoke {held[0].id}"))
+        return int(load("cli.session:said_in")(arguments, held[0].session, f"/rules revoke {held[0].id}", {}))
     if arguments.json:
         say_json(msgspec.to_builtins(rule))
     else:

@@ -30,7 +30,9 @@ def test_ai_clis_are_graded_by_what_they_leave_and_find_no_answers(quintet: Prog
     told = quintet.run("eval", "show").clean(0).out.partition("PER TRIAL ")[2].splitlines()
     assert [row.split()[:3] for row in told[1:4]] == [[name, "-", "-"] for name in CLIS], told
 
-    (pages / "commits.toml").write_text(f'commits = true\nrequest = "scene edit a.txt"\n{check}')
+    (pages / "commits.toml").write_text(
+        f'commits = true\nrequest = "scene edit a.txt"\nsolution.run = ["echo planted > a.txt"]\n{check}'
+    )
     done = (
         quintet.run(*words, "--executor", "codex", "--model", "script", "--task", "commits", PATH=fakes).clean(1).json()
     )
