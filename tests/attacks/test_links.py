@@ -46,6 +46,24 @@ def test_links_named_like_what_is_mounted_lead_nowhere(world: World, attacker: A
     assert world.untouched(outcome.said) == [], outcome.texts
 
 
+@pytest.mark.parametrize("sandbox", ["bwrap"], indirect=True)
+@pytest.mark.parametrize("name", [".envrc", "x/.git", ".quintet", ".mcp.json"])
+def test_beside_a_link_that_may_not_be_read_nothing_planted_stays(world: World, attacker: Attacker, name: str) -> None:
+    """To follow such a link raises, even for root in the user namespace of a test; then nothing was looked over."""
+    world.make_repository()
+    put(
+        world.project / "plant.py",
+        "import os\nos.makedirs('x', exist_ok=True)\n"
+        f"os.symlink('/proc/1/root/root', {name!r})\n"
+        "os.makedirs('sub/.git/objects')\nos.makedirs('sub/.git/refs')\n"
+        "open('sub/.git/HEAD', 'w').write('ref: refs/heads/main\\n')\n"
+        f"open('sub/.git/config', 'w').write('[core]\\n\\tfsmonitor = {world.program('planted')}; false\\n')\n",
+    )
+    outcome = attacker.session(bash("python3 plant.py"), bash("ls"), profile="trusted")
+    assert not os.path.lexists(world.project / "sub/.git"), outcome.texts
+    assert "sub/.git" in outcome.texts and world.untouched(outcome.said) == [], outcome.texts
+
+
 @WALLED
 @pytest.mark.parametrize("name", ["specs", "reports"])
 def test_a_folder_to_write_in_plan_mode_that_is_a_link_is_not_written(

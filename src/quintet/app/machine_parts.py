@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from quintet.adapters import sandbox
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.models.registry import NO_MODEL
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.processes import own_environment
@@ -71,7 +72,7 @@ def find_ripgrep() -> str:
     """The rg that came with Quintet, else the one on PATH; where it would be if there is none."""
     beside = os.path.join(os.path.dirname(sys.executable), "rg")
     found = beside if os.path.exists(beside) else program("rg") or beside
-    real = os.path.realpath(found)  # a sandbox shows the file, not where a link to it lies
+    real = real_path(found)  # a sandbox shows the file, not where a link to it lies
     return real if os.path.basename(real) == "rg" else found
 
 

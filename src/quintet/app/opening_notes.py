@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from quintet.adapters.files.paths import Places
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.protected.left_behind import left_note
 from quintet.adapters.sandbox.containment import installed_in
 from quintet.adapters.sandbox.opened_places import opened_here
@@ -63,7 +64,7 @@ def price_note(settings: Settings) -> str:
 
 def at_home(places: Places) -> str:
     """What to know where the project is the user's home, or holds it; empty elsewhere."""
-    home = os.path.realpath(os.path.expanduser("~"))
+    home = real_path(os.path.expanduser("~"))
     if inside(home, places.root) is None:
         return ""
     return (
@@ -80,7 +81,7 @@ def own_inside(places: Places) -> str:
     lying = [path for path in (places.config, os.path.dirname(places.state)) if places.holds(path)]
     if not lying:
         return ""
-    named = " and ".join(os.path.realpath(path) for path in lying)
+    named = " and ".join(real_path(path) for path in lying)
     return (
         f"Quintet's own files are in this project: {named}. Everything there counts as yours, with "
         "its hooks, tools, rules and trust, whoever wrote it. If it came with the project, set "

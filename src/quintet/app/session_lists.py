@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from quintet.adapters.files.paths import Places
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.files.state_files import Artifacts
 from quintet.adapters.sqlite.database import clear_errors
 from quintet.app.lookups import lives, stored
@@ -80,7 +81,7 @@ def session_beginning(places: Places, beginning: str) -> str:
 def export(places: Places, artifacts: Artifacts, session: str, wanted: str, kind: str, text: str) -> str:
     """Write a conversation to a file that the user names, in the project unless it says otherwise."""
     path = os.path.normpath(os.path.join(places.root, os.path.expanduser(wanted))) if wanted else ""
-    inside = os.path.relpath(os.path.realpath(path), os.path.realpath(places.root)) if wanted else ""
+    inside = os.path.relpath(real_path(path), real_path(places.root)) if wanted else ""
     if inside and not inside.startswith("..") and (is_write_protected(inside) or asks(inside)):
         raise UsageError(f"/export {wanted}: this path is protected; name another file")
     return artifacts.export(session, path, kind, text)

@@ -17,6 +17,7 @@ from quintet.adapters.agents.workflow_files import read_workflow
 from quintet.adapters.files.located_yaml import NotReadable, frontmatter, read_json
 from quintet.adapters.files.paths import Places
 from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.run import RunErrorCode
 from quintet.domain.agents.workflow import AgentPackage, Workflow, filled, is_classic, own_variables, render
@@ -189,7 +190,7 @@ class LocalAgents:
 
     def _placed(self, path: str, agent: Agent) -> tuple[str, str]:
         """The folder, package or project, that a path is in, and the path within it."""
-        package, project = os.path.realpath(agent.package), self._places.root
+        package, project = real_path(agent.package), self._places.root
         given = path.strip()
         whole = os.path.normpath(os.path.join(package, given.replace("\\", "/")))
         if not _ELSEWHERE.match(given) and "\0" not in given:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from quintet.adapters.files.paths import config_home, home_folder
 from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.permission.protected_paths import inside
@@ -38,7 +39,7 @@ def own_page(files: ProjectFiles, config: str) -> AgentsPage | None:
     """The user's page, of the first place that has one; what it imports lies in the folder where it really is."""
     for folder in (os.path.join(home_folder(), ".agents"), os.path.join(config_home(), "agents"), config):
         place = os.path.join(folder, pages.NAMES[0])
-        real = os.path.realpath(place)
+        real = real_path(place)
         beside = os.path.dirname(real)
         reading = _Reading(
             ProjectFiles(beside, files.protection), "the folder of this page", imports=not _holds_home(beside)
@@ -72,14 +73,14 @@ def _named(folder: str, paths: Sequence[str], files: ProjectFiles) -> Iterator[t
 
 
 def _at_start(start: str, files: ProjectFiles) -> list[str]:
-    relative = inside(os.path.realpath(start), files.root) if start else None
+    relative = inside(real_path(start), files.root) if start else None
     return pages.chain(relative) if relative else []
 
 
 def _own_chain(path: str, files: ProjectFiles) -> Iterator[str]:
     """The folders down to a file by where it really is, as far as they are the project's own."""
     relative = inside(path, files.root)
-    folder = os.path.realpath(os.path.join(files.root, relative or "."))
+    folder = real_path(os.path.join(files.root, relative or "."))
     if not os.path.isdir(folder):
         folder = os.path.dirname(folder)
     real = inside(folder, files.root)
@@ -199,7 +200,7 @@ class _NotRead(Exception):
 
 
 def _holds_home(folder: str) -> bool:
-    return f"{os.path.realpath(home_folder())}/".startswith(f"{folder.rstrip('/')}/")
+    return f"{real_path(home_folder())}/".startswith(f"{folder.rstrip('/')}/")
 
 
 def _at_home(path: str) -> str:

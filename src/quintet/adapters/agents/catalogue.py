@@ -22,6 +22,7 @@ from quintet.adapters.agents.package import (
 )
 from quintet.adapters.agents.package_files import PackageFiles
 from quintet.adapters.files.paths import Places
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.agents.agent import Agent, AgentProblem
 from quintet.domain.agents.workflow import AgentPackage
 from quintet.domain.base.errors import NotFound, StoreUnwritable, UsageError
@@ -147,7 +148,7 @@ def _is_path(name: str) -> bool:
 
 
 def _leads_out(folder: str, root: str) -> bool:
-    return os.path.commonpath((os.path.realpath(folder), root)) != root
+    return os.path.commonpath((real_path(folder), root)) != root
 
 
 def _fill(catalogue: Catalogue, folder: str, origin: str) -> None:

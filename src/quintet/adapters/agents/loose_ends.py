@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.agents.agent import Agent, Handler, HandlerKind
 from quintet.domain.agents.workflow import AgentPackage, MenuProblem, is_classic, menu_problems
 
@@ -32,7 +33,7 @@ def _paths(handler: Handler) -> Iterator[str]:
 
 def _is_missing(path: str, package: str, project: str) -> bool:
     places = {"{package-root}": package}
-    if f"{os.path.realpath(package)}/".startswith(f"{os.path.realpath(project)}/"):
+    if f"{real_path(package)}/".startswith(f"{real_path(project)}/"):
         places["{project-root}"] = project
     for name, place in places.items():
         path = path.replace(name, place)

@@ -12,6 +12,7 @@ import os
 
 from quintet.adapters.files.located_yaml import NotReadable, read_json, read_yaml
 from quintet.adapters.files.project_files import OutsideProject, ProjectFiles
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.ports.files import FolderEntry
 
@@ -34,7 +35,7 @@ class PathLeavesPackage(NotReadable):
 
 class PackageFiles:
     def __init__(self, root: str) -> None:
-        self.root = os.path.realpath(root)
+        self.root = real_path(root)
         self._files = ProjectFiles(self.root)
 
     def shown(self, path: str) -> str:

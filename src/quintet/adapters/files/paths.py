@@ -8,6 +8,7 @@ import os
 from msgspec import Struct
 
 from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.host_programs import stay_out_of
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import on_one_line
@@ -28,7 +29,7 @@ class Places(Struct, frozen=True):
 
     def holds(self, path: str) -> bool:
         """Whether a path, or what it leads to, lies in the project."""
-        return any(one.startswith(self.root.rstrip("/") + "/") for one in (path, os.path.realpath(path)))
+        return any(one.startswith(self.root.rstrip("/") + "/") for one in (path, real_path(path)))
 
     @property
     def tasks_root(self) -> str:
@@ -159,7 +160,7 @@ class Places(Struct, frozen=True):
 
 def locate(path: str = ".") -> Places:
     """The places of the project that `path` belongs to."""
-    start = os.path.realpath(path)
+    start = real_path(path)
     if not os.path.isdir(start):
         raise UsageError(f"{path}: no such folder")
     root, passed_over = repository_above(start)
@@ -221,20 +222,20 @@ def own_paths(places: Places) -> list[str]:
     paths = [places.config, os.path.dirname(places.state)]
     with contextlib.suppress(OSError), os.scandir(places.config) as entries:
         paths += [entry.path for entry in entries if entry.is_symlink()]
-    return list(dict.fromkeys([*paths, *map(os.path.realpath, paths)]))
+    return list(dict.fromkeys([*paths, *map(real_path, paths)]))
 
 
 def home_links() -> list[tuple[str, str]]:
     """The links among the start-up and settings files of the home, relative to it, and where they lead: dotfiles are
     often kept in a repository."""
-    home = os.path.realpath(home_folder())
+    home = real_path(home_folder())
     found: list[tuple[str, str]] = []
     for folder in ("", ".config", ".local/bin", "bin"):
         with contextlib.suppress(OSError), os.scandir(os.path.join(home, folder)) as entries:
             counted = [
                 one for one in entries if one.is_symlink() and (folder or one.name[0] == "." or one.name == "bin")
             ]
-            found += [(os.path.join(folder, one.name), os.path.realpath(one.path)) for one in counted]
+            found += [(os.path.join(folder, one.name), real_path(one.path)) for one in counted]
     return found
 
 
@@ -253,7 +254,7 @@ def _base(variable: str, under_home: str) -> str:
     named = os.environ.get(variable, "")
     if not os.path.isabs(named):
         return os.path.join(home_folder(), under_home)
-    return os.path.realpath(named) if ".." in named.split("/") else named
+    return real_path(named) if ".." in named.split("/") else named
 
 
 def repository_above(start: str) -> tuple[str, str]:
@@ -293,7 +294,7 @@ def _is_safe(top: str) -> bool:
 
     safe = False
     for value in safe_folders():
-        folder = os.path.realpath(os.path.expanduser(value.removesuffix("/*"))) if value else ""
+        folder = real_path(os.path.expanduser(value.removesuffix("/*"))) if value else ""
         below = value.endswith("/*") and top.startswith(folder.rstrip("/") + "/")
         # An empty value takes back what came before.
         safe = bool(value) and (safe or value == "*" or below or folder == top)

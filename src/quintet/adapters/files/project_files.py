@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from itertools import count
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.files.write_record import WriteRecord
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.moved_folders import (
@@ -109,7 +110,7 @@ class ProjectFiles:
             return path
         whole = os.path.normpath(os.path.join(self.root, path))
         try:
-            found = os.path.realpath(os.path.join(self.root, path))
+            found = real_path(os.path.join(self.root, path))
         except (OSError, ValueError):
             return "/"  # unknown, so it is not the project's
         return path if found == whole else found
@@ -216,7 +217,7 @@ class ProjectFiles:
     def carried(self, source: str, destination: str) -> MoveCheck:
         folder, name = os.path.split(self.relative(source))
         above, new = os.path.split(self.relative(destination))
-        to = self.relative(os.path.join(os.path.realpath(os.path.join(self.root, above)), new))
+        to = self.relative(os.path.join(real_path(os.path.join(self.root, above)), new))
         with self._opened(folder or ".", os.O_RDONLY | os.O_DIRECTORY) as at:
             return self._carried(at, name, to)
 
@@ -287,7 +288,7 @@ class ProjectFiles:
         whole = os.path.join(self.root, relative)
         if not os.path.islink(whole):
             return relative
-        return self.relative(os.path.realpath(whole))
+        return self.relative(real_path(whole))
 
     @contextlib.contextmanager
     def _folder(self, folder: str) -> Iterator[int]:

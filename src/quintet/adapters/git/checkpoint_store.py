@@ -18,6 +18,7 @@ from typing import TypeVar
 from msgspec import structs
 
 from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.files.write_record import WriteRecord
 from quintet.adapters.git.cover import NotCovered, Standing, Surveyor, within
 from quintet.adapters.git.file_states import (
@@ -182,7 +183,7 @@ class ShadowCheckpoints:
             if own in (None, "."):
                 continue
             assert own
-            real = inside(os.path.realpath(os.path.join(self._root, own)), self._root)
+            real = inside(real_path(os.path.join(self._root, own)), self._root)
             for one in (own, real):
                 if one and one != ".":
                     found |= dict.fromkeys([*missing_folders(self._root, one), one])
@@ -230,7 +231,7 @@ class ShadowCheckpoints:
         """The first that a line writes over, by its own name, a link or a pattern, of what the snapshot lacks."""
         for path in named if lacking else ():
             own = inside(path, self._root) or path
-            real = inside(os.path.realpath(os.path.join(self._root, path)), self._root)
+            real = inside(real_path(os.path.join(self._root, path)), self._root)
             for one in lacking:
                 if (one in (own, real) or fnmatchcase(one, own)) and not self._protection.is_secret(one):
                     return one
@@ -239,7 +240,7 @@ class ShadowCheckpoints:
     def _through_links(self, path: str) -> str:
         """A path in the folder that it really is in."""
         above, name = os.path.split(os.path.join(self._root, path))
-        real = os.path.join(os.path.realpath(above), name)
+        real = os.path.join(real_path(above), name)
         return inside(real, self._root) or path
 
     def _beside(self, point: str, found: Standing, held: Mapping[str, tuple[str, str, int]]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct, field
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.git.file_states import folders_above, umask
 from quintet.adapters.git.shadow_git import LARGEST_FILE
 from quintet.domain.base.safe_text import on_one_line
@@ -180,7 +181,7 @@ class Surveyor:
         where = os.path.join(self._root, path)
         if not os.path.islink(where):
             return ""
-        real, prefix = os.path.realpath(where), self._root.rstrip("/") + "/"
+        real, prefix = real_path(where), self._root.rstrip("/") + "/"
         if not real.startswith(prefix):
             raise NotCovered(path, "is a link that leads out of the project")
         return real[len(prefix) :]

@@ -12,6 +12,7 @@ import stat
 
 from msgspec import Struct
 
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.git.plain_git import branch_of, work_tree_of
 
 MOST_BYTES = 4_000_000  # of a file that is read here
@@ -39,9 +40,9 @@ def _led_to(dot: str, root: str) -> GitFolders | None:
     own = _pointed(dot, "gitdir:")
     if not own:
         return None
-    own = os.path.realpath(os.path.join(root, own))
+    own = real_path(os.path.join(root, own))
     if os.path.lexists(os.path.join(own, "commondir")):
-        common = os.path.realpath(os.path.join(own, _pointed(os.path.join(own, "commondir"))))
+        common = real_path(os.path.join(own, _pointed(os.path.join(own, "commondir"))))
         back = _pointed(os.path.join(own, "gitdir"))
         known = os.path.dirname(own) == os.path.join(common, "worktrees")
         return GitFolders(own, common) if known and back and _same(os.path.join(own, back), dot) else None
@@ -89,7 +90,7 @@ def _pointed(path: str, word: str = "") -> str:
 
 
 def _same(one: str, other: str) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+    return real_path(one) == real_path(other)
 
 
 def branch_name(root: str) -> str:

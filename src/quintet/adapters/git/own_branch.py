@@ -13,6 +13,7 @@ import os
 import threading
 
 from quintet.adapters.files.paths import Places
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.git.git_folders import GitFolders, git_folders, read_plain
 from quintet.adapters.git.run_git import repository_view
 from quintet.adapters.git.worktrees import branch_for
@@ -44,7 +45,7 @@ class OwnBranch:
         above = os.path.dirname(self._ref)
         places = [os.path.join(found.common, above), os.path.join(found.common, "logs", above)]
         for place in places:
-            if os.path.realpath(place) != os.path.normpath(place):
+            if real_path(place) != os.path.normpath(place):
                 raise ToolFailed(f"{place} leads through a link, so this task's branch cannot be kept apart; remove it")
             os.makedirs(place, exist_ok=True)
         with self._lock:

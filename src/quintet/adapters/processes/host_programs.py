@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.base.lazy_regex import regex
 
 MOST_LINKS = 40
@@ -20,7 +21,7 @@ _found: dict[tuple[str, str, int], str] = {}
 
 def stay_out_of(root: str) -> None:
     """From now on nothing below this folder is run outside the sandbox."""
-    _projects.add(os.path.realpath(root))
+    _projects.add(real_path(root))
 
 
 def program(name: str) -> str:

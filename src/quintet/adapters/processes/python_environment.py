@@ -17,6 +17,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.sandbox.host_mounts import below
 from quintet.domain.base.errors import UsageError
@@ -35,7 +36,7 @@ def run_from(root: str) -> tuple[str, ...]:
     """The folders in the project that Quintet runs from and that are not under development."""
     installed = (FOLDER,) if INSTALLED else ()
     prefix = (sys.prefix,) if sys.prefix != sys.base_prefix else ()
-    found = (path for place in (*prefix, *installed) for path in (place, os.path.realpath(place)))
+    found = (path for place in (*prefix, *installed) for path in (place, real_path(place)))
     return tuple(dict.fromkeys(path for path in found if path != root and below(path, root)))
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 
 from quintet.adapters.files.paths import config_home
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.git.git_folders import git_folders, is_plain, read_plain
 from quintet.adapters.git.run_git import settings_in, user_paths
 from quintet.adapters.sandbox.host_mounts import below
@@ -105,7 +106,7 @@ def _configured(top: str, folders: Iterable[str]) -> list[str]:
     theirs = (*user_paths(), *_by_environment())
     waiting = [(base, theirs) for base in (home, os.path.join(config_home(), "git"))]
     for path in (os.path.join(folder, name) for folder in folders for name in _FILES):
-        real = os.path.realpath(path) if os.path.islink(path) else path
+        real = real_path(path) if os.path.islink(path) else path
         if _may_lead((real,)):
             said = settings_in(read_plain(real, MOST_CONFIG)) or ()
             waiting += [(base, said) for base in dict.fromkeys((os.path.dirname(path), os.path.dirname(real)))]
@@ -117,9 +118,7 @@ def _configured(top: str, folders: Iterable[str]) -> list[str]:
                 continue
             path = os.path.normpath(os.path.join(folder if is_file else top, os.path.expanduser(value)))
             if is_file and path not in found and len(waiting) < MOST_INCLUDED:
-                waiting.append(
-                    (os.path.dirname(path), settings_in(read_plain(os.path.realpath(path), MOST_CONFIG)) or ())
-                )
+                waiting.append((os.path.dirname(path), settings_in(read_plain(real_path(path), MOST_CONFIG)) or ()))
             found.append(path)
     return found
 

@@ -14,6 +14,7 @@ from hashlib import sha256
 from itertools import count
 
 from quintet.adapters.files.project_files import exists_at
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.protected.nofollow import add_rights, make_nofollow, open_nofollow
 from quintet.adapters.protected.scan import BARE, SECRET, Place, ProtectedScan
 from quintet.adapters.sandbox.host_mounts import below
@@ -91,9 +92,9 @@ def move_aside(root: str, path: str, store: str, to_name: str = "") -> str:
     folder, name = os.path.split(os.path.relpath(path, root))
     label = f"{time.time_ns()}-{_short(name)}"
     stored = os.path.normpath(os.path.join(store, to_name or label))
-    straight = os.path.join(os.path.realpath(store), os.path.relpath(stored, store))
+    straight = os.path.join(real_path(store), os.path.relpath(stored, store))
     fits = os.path.relpath(stored, store)[:2] != ".." and len(os.fsencode(stored)) < MOST_PATH
-    if not fits or os.path.realpath(stored) != straight or os.path.lexists(stored):
+    if not fits or real_path(stored) != straight or os.path.lexists(stored):
         stored = os.path.join(store, label)
     os.makedirs(os.path.dirname(stored), mode=0o700, exist_ok=True)
     try:

@@ -18,6 +18,7 @@ from errno import ENAMETOOLONG
 
 from msgspec import Struct
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.protected.nofollow import OPEN, SETTLED_NS, birth_time, link_number, reopened, stat_nofollow
 from quintet.domain.permission.moved_folders import FOREIGN as FOREIGN
 from quintet.domain.permission.protected_paths import Protection, is_repository, leads_to_held, may_not_appear
@@ -184,7 +185,7 @@ class Scanner:
                 homes[kind, path, True] = link_number(device, number, os.readlink(path))
             except OSError:
                 continue
-            real = os.path.realpath(path)
+            real = real_path(path)
             home = self._number(os.path.dirname(real)) if real.startswith(self._root + "/") else None
             if home and os.path.exists(real):
                 found.add((kind, real, False))
@@ -293,7 +294,7 @@ class Scanner:
         """The file itself; a link that leads out of the project leads nowhere in the sandbox."""
         if not entry.is_symlink():
             return entry.path
-        real = os.path.realpath(entry.path)
+        real = real_path(entry.path)
         return real if real.startswith(self._root + "/") and os.path.isfile(real) else ""
 
 

@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.git.own_branch import OwnBranch, own_folders
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.protected.covers import ActiveCovers, SecretCovers
@@ -243,7 +244,7 @@ class Bubblewrap(Containment):
 
     def _resolver(self) -> list[str]:
         """/etc/resolv.conf is often a link into /run. A network of its own has a name server of its own."""
-        real = os.path.realpath("/etc/resolv.conf")
+        real = real_path("/etc/resolv.conf")
         if not os.path.exists(real):
             return []
         if not self.setup.networks:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.python_environment import load_all, source
 from quintet.adapters.sandbox.confine import NO_REPORT, WATCH
 from quintet.adapters.sandbox.host_mounts import below, interpreter, sweep
+from quintet.domain.base.errors import ToolFailed
 from quintet.domain.permission.effects import Effect, Grant, Sandbox
 from quintet.domain.permission.protected_paths import Protection
 
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from quintet.adapters.protected.scan import Scanner
     from quintet.adapters.sandbox.project_watch import BeforeRun, ProjectWatch
 
-SCRIPTS = os.path.dirname(os.path.realpath(__file__))
+SCRIPTS = os.path.dirname(real_path(__file__))
 CONFINE = os.path.join(SCRIPTS, "confine.py")
 # Run by an interpreter of their own.
 RUN_APART = ("confine.py", "sandbox_init.py", "kept_sandbox_init.py", "user_network.py", "lfs_filter.py")
@@ -184,7 +186,13 @@ class Containment(ABC):
         """After the command, or in place of it: put aside what appeared in a protected place, and say so."""
         if not launch.number:
             return list(launch.notes)
-        return self.watch.settle(launch.number, launch.watched, launch.command, launch.notes)
+        try:
+            return self.watch.settle(launch.number, launch.watched, launch.command, launch.notes)
+        except OSError as error:
+            raise ToolFailed(
+                f"what the command changed cannot be checked: {error.filename}: {error.strerror}; look at the project "
+                "before you run git in it; it is checked again when the next session begins"
+            ) from None
 
     def hidden(self, launch: Launch, text: str) -> tuple[str, ...]:
         """What a program that has failed could not open because this hides it, by what it printed: notes to show."""
@@ -217,7 +225,7 @@ class Containment(ABC):
 
 def installed_in(root: str) -> str:
     """What to say if Quintet itself, or the Python it runs on, lies in the project; empty if not."""
-    places = (SCRIPTS, sys.prefix, sys.executable, os.path.realpath(sys.executable))
+    places = (SCRIPTS, sys.prefix, sys.executable, real_path(sys.executable))
     if not any(below(path, root) for path in places):
         return ""
     return (

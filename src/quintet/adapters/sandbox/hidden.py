@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.git.git_folders import read_plain
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.permission.hidden_paths import (
@@ -95,7 +96,7 @@ def _started_by(path: str, mounts: Sequence[tuple[str, str]]) -> tuple[str, ...]
     """What a script is started by, where that is what is missing; and what a link leads to."""
     if not _visible(path, mounts):
         return ()
-    real = os.path.realpath(path)
+    real = real_path(path)
     ends = () if real == path else (real,)
     try:
         with open(real, "rb") as file:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from shutil import rmtree
 
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.permission.effects import MACHINE_FACTS
 from quintet.domain.permission.exposure import AGENT, KEYS, PRIVATE
 from quintet.domain.permission.protected_paths import PROTECTION, Protection
@@ -57,7 +58,7 @@ def home() -> str:
 @lru_cache(maxsize=8)
 def _real(folder: str) -> str:
     """Asked two dozen times for each command, and no command can change a link on the way there."""
-    return os.path.realpath(folder)
+    return real_path(folder)
 
 
 def toolchains(protection: Protection = PROTECTION, own: tuple[str, ...] = ()) -> list[str]:
@@ -66,12 +67,12 @@ def toolchains(protection: Protection = PROTECTION, own: tuple[str, ...] = ()) -
     prefixes = [sys.prefix, sys.base_prefix]
     for folder in (os.path.join(os.environ.get("VIRTUAL_ENV", ""), "bin"), *os.environ.get("PATH", "").split(":")):
         if os.path.isabs(folder):
-            real = os.path.realpath(folder)
+            real = real_path(folder)
             above, name = os.path.split(real)
             if shows_programs(real, protection, own):
                 whole = name == "shims" or is_toolchain(above)
                 prefixes.append(above if whole and not any(below(one, above) for one in own) else real)
-    wanted = [os.path.realpath(path) for path in (*at_home, *prefixes) if path]
+    wanted = [real_path(path) for path in (*at_home, *prefixes) if path]
     return _outermost([path for path in dict.fromkeys(wanted) if os.path.exists(path) and not _too_much(path)])
 
 
@@ -132,8 +133,8 @@ def sweep(parent: str) -> None:
 def interpreter(root: str) -> str:
     """The Python that scripts run on: the one a virtual environment stands on, if that environment is the project's."""
     base = getattr(sys, "_base_executable", "") or sys.executable
-    for path in (sys.executable, base, os.path.realpath(base)):
-        if not below(path, root) and not below(os.path.realpath(path), root):
+    for path in (sys.executable, base, real_path(base)):
+        if not below(path, root) and not below(real_path(path), root):
             return path
     return sys.executable
 
@@ -147,7 +148,7 @@ def shown_keys(names: Sequence[str], root: str, own: Sequence[str]) -> list[tupl
     for name in names:
         paths = [os.path.join(home(), path) for path in KEYS[name].paths] if name in KEYS else []
         for place in (*paths, *(_named_in_config() if name == PRIVATE else ())):
-            real = os.path.realpath(place)
+            real = real_path(place)
             apart = not any(below(one, other) or below(other, one) for one in (real, place) for other in own)
             if apart and os.path.exists(real) and not below(place, root) and not below(real, root):
                 found[place] = real
@@ -174,7 +175,7 @@ def agent_socket(names: Sequence[str]) -> str:
     """The socket of the user's ssh agent, if the grant has it and there is one."""
     path = os.environ.get("SSH_AUTH_SOCK", "") if AGENT in names else ""
     try:
-        return os.path.realpath(path) if os.path.isabs(path) and stat.S_ISSOCK(os.stat(path).st_mode) else ""
+        return real_path(path) if os.path.isabs(path) and stat.S_ISSOCK(os.stat(path).st_mode) else ""
     except OSError:
         return ""
 

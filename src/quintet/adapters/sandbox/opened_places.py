@@ -6,6 +6,7 @@ import os
 import stat
 
 from quintet.adapters.files.paths import Places, own_paths
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes import host_programs
 from quintet.adapters.sandbox.host_mounts import ALIASES, SYSTEM, home, toolchains
 from quintet.domain.permission.judged_places import Around, Kind, judged
@@ -32,7 +33,7 @@ def opened_here(wanted: SandboxSettings, places: Places, protection: Protection)
 
 
 def _look(path: str) -> tuple[str, Kind]:
-    real = os.path.realpath(path)
+    real = real_path(path)
     try:
         kind = os.stat(real).st_mode
     except OSError:

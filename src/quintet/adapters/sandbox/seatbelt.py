@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.git.own_branch import own_folders
 from quintet.adapters.processes.host_programs import host_path
 from quintet.adapters.protected.linked_git import linked
@@ -63,9 +64,9 @@ class Seatbelt(Containment):
 
     def _leads_nowhere_else(self, path: str) -> bool:
         """A folder of the project that is a link, or behind one, could be any folder."""
-        root = os.path.realpath(self.setup.root)
+        root = real_path(self.setup.root)
         inside = below(path, self.setup.root)
-        return not inside or os.path.realpath(path) == os.path.normpath(
+        return not inside or real_path(path) == os.path.normpath(
             os.path.join(root, os.path.relpath(path, self.setup.root))
         )
 
@@ -86,4 +87,4 @@ def _of_git(root: str, gits: list[str], own_branch: str) -> list[str]:
 
 def _all_real(paths: Iterable[str]) -> list[str]:
     """What they lead to: `/tmp`, `/etc` and `/var` are links on macOS."""
-    return list(dict.fromkeys(os.path.realpath(path) for path in paths))
+    return list(dict.fromkeys(real_path(path) for path in paths))

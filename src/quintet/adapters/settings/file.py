@@ -16,6 +16,7 @@ import msgspec
 
 from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.settings import layers
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.wording import did_you_mean
@@ -93,7 +94,7 @@ class UserSettings:
 
     def _write(self, text: str) -> None:
         layers.load(self._places, user_text=text)  # raises for what no session could be opened with
-        path = os.path.realpath(self.path)  # it may be a link into somebody's dotfiles
+        path = real_path(self.path)  # it may be a link into somebody's dotfiles
         temporary = f"{path}.{os.getpid()}"
         try:
             with open(temporary, "w", encoding="utf-8") as file:

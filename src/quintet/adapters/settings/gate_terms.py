@@ -6,6 +6,7 @@ import os
 
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places, cache_folder, home_links, own_paths
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.python_environment import run_from
 from quintet.adapters.protected.linked_git import hooks_in
 from quintet.adapters.sandbox.host_mounts import home, shown_folders
@@ -45,6 +46,6 @@ def protection_of(places: Places, settings: Settings) -> Protection:
         places.root,
         own_paths(places),
         (places.outputs,),
-        os.path.realpath(os.path.expanduser("~")),
-        dict.fromkeys((cache_folder(), os.path.realpath(cache_folder()), *run_from(places.root))),
+        real_path(os.path.expanduser("~")),
+        dict.fromkeys((cache_folder(), real_path(cache_folder()), *run_from(places.root))),
     )

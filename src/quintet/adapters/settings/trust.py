@@ -19,6 +19,7 @@ import msgspec
 from quintet.adapters.files import private_files
 from quintet.adapters.files.paths import Places
 from quintet.adapters.files.private_files import private, private_folder
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.base.errors import SettingsError
 from quintet.domain.base.lazy_regex import regex
 from quintet.domain.permission.protected_paths import inside
@@ -162,7 +163,7 @@ class Link(bytes):
 
 def leads_out(root: str, path: str) -> bool:
     """Whether a path of a project goes by a link to somewhere else; `root` is the project's real path."""
-    return inside(os.path.realpath(path), root) is None
+    return inside(real_path(path), root) is None
 
 
 def read_own(root: str, name: str) -> bytes | None:

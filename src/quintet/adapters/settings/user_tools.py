@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from quintet.adapters.files.paths import Places
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.settings.trust import files_below, leads_out, read_bytes
 from quintet.domain.base.errors import QuintetError, ToolFailed, UsageError
 from quintet.domain.base.safe_text import on_one_line
@@ -198,13 +199,13 @@ def only_sources(folder: str) -> None:
     """
     if not _source_folders:
         sys.path_hooks.insert(0, _finder)
-    _source_folders.add(os.path.realpath(folder))
+    _source_folders.add(real_path(folder))
     for known in [path for path in sys.path_importer_cache if _covered(path)]:
         del sys.path_importer_cache[known]
 
 
 def _covered(path: str) -> bool:
-    real = os.path.realpath(path)
+    real = real_path(path)
     return any(real == folder or real.startswith(folder + "/") for folder in _source_folders)
 
 

@@ -14,6 +14,7 @@ from shutil import rmtree
 
 from quintet.adapters.files.paths import Places
 from quintet.adapters.files.private_files import listed, private, private_folder
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.tasks.task_folder import MOST_BYTES, TaskFolder, unwritable
 from quintet.domain.base.errors import StoreError, StoreUnwritable, UsageError
 from quintet.domain.ports.tasks import DRAFT
@@ -84,7 +85,7 @@ def _digest(text: str) -> str:
 def read_input(path: str) -> str:
     """The text of a task given as a file; a shell's own pipe (`<(…)`, /dev/stdin) counts, one in a folder not."""
     try:
-        if os.path.exists(real := os.path.realpath(path)) and stat.S_ISFIFO(os.stat(real).st_mode):
+        if os.path.exists(real := real_path(path)) and stat.S_ISFIFO(os.stat(real).st_mode):
             raise UsageError(f"{path}: a pipe, not a file")
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quintet.adapters.files.paths import Places
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.git.git_folders import git_folders
 from quintet.adapters.shell_grammar.programs import missing_programs
 from quintet.adapters.sqlite.database import clear_errors
@@ -85,7 +86,7 @@ class ProjectHealth:
 
     def changed_code(self) -> str:
         """Where the project is Quintet's own source tree, that is the work itself."""
-        own = os.path.join(os.path.realpath(self._places.root), "")
+        own = os.path.join(real_path(self._places.root), "")
         return "" if FOLDER.startswith(own) else changed_since_start()
 
     def missing_programs(self, line: str) -> list[str]:

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from quintet.adapters.files.private_files import private
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.system import SystemClock, process_start
 from quintet.domain.base.errors import StoreError, StoreUnwritable
 from quintet.domain.ports.tasks import DRAFT, FoundFile
@@ -159,7 +160,7 @@ class TaskFolder:
             step = os.open(part, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=at)
         except NotADirectoryError:
             if stat.S_ISLNK(os.stat(part, dir_fd=at, follow_symlinks=False).st_mode):
-                elsewhere = os.path.realpath(folder)
+                elsewhere = real_path(folder)
                 raise StoreError(
                     f"{folder}: leads elsewhere ({elsewhere}); task files cannot be stored there"
                 ) from None

@@ -11,6 +11,7 @@ from contextlib import closing
 from hashlib import sha256
 
 from quintet import __version__
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.system import started_at
 from quintet.adapters.settings.checkup import Checkup
 from quintet.adapters.settings.user_tools import SHIPPED
@@ -130,4 +131,4 @@ def _problem_in(plugin: Plugin) -> str:
 
 
 def _within(root: str) -> bool:
-    return FOLDER.startswith(os.path.join(os.path.realpath(root), ""))
+    return FOLDER.startswith(os.path.join(real_path(root), ""))

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Callable
 
 import msgspec
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.files.temporary_folders import temporary
 from quintet.adapters.processes.processes import LocalProcesses
 from quintet.adapters.sandbox.containment import Containment, Launch
@@ -155,14 +156,14 @@ class LocalExecutors:
             any(below(self._root, root) for root in assignment.grant.write_roots),
             private,
             os.environ,
-            os.path.realpath(os.path.expanduser("~")),
+            real_path(os.path.expanduser("~")),
         )
 
     def _unsafe(self, dialect: Dialect) -> str:
         """Why its home cannot be opened to it: that would open the project's walls, or Quintet's own folders."""
         for home in _homes(dialect):
-            real = os.path.realpath(home)
-            kept = (self._root, dialect.start.user_home, *(os.path.realpath(path) for path in self._private))
+            real = real_path(home)
+            kept = (self._root, dialect.start.user_home, *(real_path(path) for path in self._private))
             if any(below(path, real) for path in kept) or any(below(real, path) for path in kept[2:]):
                 return f"{home} cannot be its home: the sandbox protects that folder, or one inside it"
         return ""
@@ -191,8 +192,8 @@ class LocalExecutors:
     def _lasts(self, path: str, grant: Grant) -> bool:
         """Whether a file that it says it wrote is there for others, too."""
         whole = os.path.join(self._root, os.path.expanduser(path))
-        real = os.path.realpath(whole)
-        return any(below(each, os.path.realpath(root)) for root in grant.write_roots for each in (whole, real))
+        real = real_path(whole)
+        return any(below(each, real_path(root)) for root in grant.write_roots for each in (whole, real))
 
     async def _settled(self, running: RunningProgram, containment: Containment, launch: Launch) -> list[str]:
         notes = await asyncio.to_thread(containment.settle, launch)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.sandbox.host_mounts import below, home
 from quintet.domain.base.wording import did_you_mean
@@ -43,7 +44,7 @@ class Program(Struct, frozen=True):
 
     def shown(self) -> tuple[str, ...]:
         """Folders that a sandbox has to show for it to run, besides what is on PATH."""
-        real = os.path.realpath(self.path)
+        real = real_path(self.path)
         folders = []
         for path in (self.path, real):
             above, found, _ = path.partition("/node_modules/")
@@ -53,7 +54,7 @@ class Program(Struct, frozen=True):
 
     def packaged_version(self) -> str:
         """The version by the package it came in, which costs no start."""
-        folder = os.path.dirname(os.path.realpath(self.path))
+        folder = os.path.dirname(real_path(self.path))
         for _ in range(MOST_FOLDERS_UP):
             try:
                 with open(os.path.join(folder, "package.json"), encoding="utf-8") as file:

@@ -18,6 +18,7 @@ from msgspec import structs
 
 from quintet.adapters.files.paths import evals_folder
 from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.git.run_git import RepositoryView, looking_from
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import on_one_line
@@ -141,7 +142,7 @@ def _write_out(view: RepositoryView, commit: str, folder: str) -> None:
     links are made last, when nothing can be written through them any more.
     """
     os.makedirs(folder)
-    top = os.path.realpath(folder)
+    top = real_path(folder)
     entries = []
     for entry in view.ask("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0"):
         about, _, path = entry.partition(b"\t")
@@ -159,7 +160,7 @@ def _write_out(view: RepositoryView, commit: str, folder: str) -> None:
         content, at = data[end + 1 : end + 1 + size], end + size + 2
         target = os.path.join(top, name)
         try:
-            if os.path.realpath(os.path.dirname(target)) != os.path.dirname(target):
+            if real_path(os.path.dirname(target)) != os.path.dirname(target):
                 raise FileExistsError
             os.makedirs(os.path.dirname(target), exist_ok=True)
             if kind == _LINK:

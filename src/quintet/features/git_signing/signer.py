@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.files.temporary_folders import temporary_folder
 from quintet.adapters.git.git_folders import git_folders, read_plain
 from quintet.adapters.git.run_git import settings_in, user_config
@@ -70,7 +71,7 @@ class CommitSigner:
         if not where:
             raise ToolFailed(f"{plan.program} is not installed here, or is in the project")
         key = plan.words[-1]
-        if os.path.isabs(key) and inside(os.path.realpath(key), self._root) is not None:
+        if os.path.isabs(key) and inside(real_path(key), self._root) is not None:
             raise ToolFailed(f"{key}: this key is in the project; only the user's own keys can sign")
         return structs.replace(plan, program=where)
 

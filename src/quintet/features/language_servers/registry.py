@@ -14,6 +14,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes import host_programs
 from quintet.domain.base.errors import ToolFailed
 
@@ -44,7 +45,7 @@ def _without_tsserver(program: str, root: str) -> str:
     """TypeScript 7 has no tsserver, and the server takes the TypeScript of the project or the one beside itself."""
     packages = [
         package
-        for folder in (*_upward(root), *_upward(os.path.dirname(os.path.realpath(program))))
+        for folder in (*_upward(root), *_upward(os.path.dirname(real_path(program))))
         if os.path.isdir(package := os.path.join(folder, "node_modules/typescript"))
     ]
     if not packages or any(os.path.isfile(os.path.join(package, "lib/tsserver.js")) for package in packages):
@@ -54,7 +55,7 @@ def _without_tsserver(program: str, root: str) -> str:
 
 def _without_component(program: str, root: str) -> str:
     """rustup puts a rust-analyzer on PATH that only leads to its component, installed or not."""
-    if os.path.basename(os.path.realpath(program)) not in ("rustup", "rustup-init"):
+    if os.path.basename(real_path(program)) not in ("rustup", "rustup-init"):
         return ""
     home = os.environ.get("RUSTUP_HOME") or os.path.expanduser("~/.rustup")
     toolchains = os.path.join(home, "toolchains")

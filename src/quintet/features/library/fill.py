@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.base.errors import DocumentUnreadable
 from quintet.domain.base.safe_text import visible
 from quintet.domain.permission.protected_paths import Protection
@@ -36,7 +37,7 @@ def fill(
     store: LibraryStore, path: str, protection: Protection, now: Callable[[], str], progress: Progress
 ) -> FillOutcome:
     """Put one document in."""
-    whole, path = os.path.realpath(path), visible(path)  # a path need not be text
+    whole, path = real_path(path), visible(path)  # a path need not be text
     if protection.is_secret(whole):
         return FillOutcome(path, "failed", problem=f"{path}: protected: it may contain secrets")
     if os.path.exists(whole) and not os.path.isfile(whole):

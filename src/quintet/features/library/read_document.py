@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from quintet.adapters.files.html_text import decoded, read_html
 from quintet.adapters.files.pdf_text import Pdf
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.base.errors import DocumentUnreadable
 from quintet.domain.base.safe_text import visible
 from quintet.domain.permission.protected_paths import Protection, inside
@@ -59,7 +60,7 @@ def documents_under(
     project chose where it leads.
     """
     for path in paths:
-        top = os.path.realpath(path)
+        top = real_path(path)
         if root and inside(os.path.abspath(path), root) is not None and inside(top, root) is None:
             left_out(f"{path}: a link that leads out of the project, ignored; name the file itself")
             continue
@@ -71,7 +72,7 @@ def documents_under(
             for name in sorted(names):
                 whole = os.path.join(folder, name)
                 known = os.path.splitext(name)[1].lower() in SUFFIXES and not name.startswith(".")
-                if known and os.path.islink(whole) and inside(os.path.realpath(whole), top) is None:
+                if known and os.path.islink(whole) and inside(real_path(whole), top) is None:
                     left_out(f"{whole}: a link that leads out of {path}, ignored")
                 elif known and os.path.isfile(whole) and not protection.is_secret(whole):
                     yield whole

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.host_programs import acts_on_programs
 from quintet.adapters.processes.host_programs import program as program_on_path
 from quintet.adapters.sandbox.host_mounts import below, home, shown_folders, toolchains
@@ -38,7 +39,7 @@ _OFFLINE = regex(
 
 
 def whole(path: str) -> str:
-    return os.path.realpath(os.path.expanduser(path))
+    return real_path(os.path.expanduser(path))
 
 
 def refused_folder(paths: Iterable[str], root: str, private: Sequence[str]) -> str:
@@ -49,7 +50,7 @@ def refused_folder(paths: Iterable[str], root: str, private: Sequence[str]) -> s
             return f"{given}: expected an absolute path, or one that begins with ~"
         if any(below(place, path) for place in (root, home())):
             return f"{given} contains the project or your home: name a folder inside"
-        if any(below(path, own) or below(own, path) for own in map(os.path.realpath, private)):
+        if any(below(path, own) or below(own, path) for own in map(real_path, private)):
             return f"{given} contains Quintet's own files"
     return ""
 
@@ -73,7 +74,7 @@ def _programs(server: McpServer) -> list[str]:
     scripts = [word for word in words if os.path.isabs(word) and word.endswith(SCRIPTS)][:1]
     files = [path for path in (program, *scripts) if path and os.path.isfile(path)]
     seen = _seen()
-    return [one for path in files for one in dict.fromkeys((path, os.path.realpath(path))) if not _among(one, seen)]
+    return [one for path in files for one in dict.fromkeys((path, real_path(path))) if not _among(one, seen)]
 
 
 def _package(path: str) -> str:

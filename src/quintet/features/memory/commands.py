@@ -9,6 +9,7 @@ from msgspec import structs
 
 from quintet.adapters.files.paths import locate
 from quintet.adapters.files.project_files import ProjectFiles
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.system import SystemClock
 from quintet.adapters.secrets.vault import Vault
 from quintet.adapters.settings import layers as config
@@ -94,7 +95,7 @@ def _check_own(root: str, path: str) -> None:
     through = os.path.islink(path) or leads_out(root, folder)
     if through and inside(os.path.abspath(path), os.path.abspath(root)) is not None:
         raise UsageError(
-            f"{on_one_line(path)}: a link of this project leads to {on_one_line(os.path.realpath(path))}",
+            f"{on_one_line(path)}: a link of this project leads to {on_one_line(real_path(path))}",
             hint="Remove the link, or name another file.",
         )
 

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo, available_timezones
 from cronsim import CronSim, CronSimError
 from whenever import Date, Instant, PlainDateTime, TimeDelta, TimeZoneNotFoundError, ZonedDateTime
 
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.base.errors import UsageError
 from quintet.domain.base.safe_text import exactly
 from quintet.domain.base.wording import did_you_mean
@@ -57,7 +58,7 @@ def system_zone(etc: str = "/etc") -> str:
     """The machine's time zone by its name; UTC if it has none."""
     candidates = [os.environ.get("TZ", "").removeprefix(":")]
     try:
-        candidates.append(os.path.realpath(os.path.join(etc, "localtime")).partition("/zoneinfo/")[2])
+        candidates.append(real_path(os.path.join(etc, "localtime")).partition("/zoneinfo/")[2])
         with open(os.path.join(etc, "timezone"), encoding="utf-8") as file:
             candidates.append(file.read(100).strip())
     except (OSError, ValueError):

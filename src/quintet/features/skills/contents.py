@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.settings.trust import leads_out, read_bytes
 from quintet.domain.base.json_schema import misfit
 from quintet.domain.base.lazy_regex import regex
@@ -86,7 +87,7 @@ def look(folder: str) -> SkillContents:
 
 def cases(folder: str) -> Iterator[str]:
     """The folders of the skill's eval cases, in their order; none outside the skill."""
-    top = os.path.realpath(folder)
+    top = real_path(folder)
     try:
         with os.scandir(os.path.join(folder, "evals")) as entries:
             found = [one for one in entries if one.is_dir() and one.name.startswith("case-")]
@@ -108,7 +109,7 @@ def _files(folder: str) -> Iterator[str]:
         for name in sorted(names):
             whole = os.path.join(path, name)
             below = os.path.relpath(whole, folder)
-            if below in ("SKILL.md", "skill.md") or leads_out(os.path.realpath(folder), whole):
+            if below in ("SKILL.md", "skill.md") or leads_out(real_path(folder), whole):
                 continue
             count += 1
             if count > MOST_FILES:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct, structs
 
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.base.errors import NotFound, ToolFailed, UsageError
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.dials.axes import Axes
@@ -114,7 +115,7 @@ class Skills:
         contents = look(skill.folder) if skill.folder else SkillContents()
         if flaw := contents.input_flaw(arguments):
             raise UsageError(flaw)
-        folder = os.path.realpath(skill.folder) if skill.folder else ""
+        folder = real_path(skill.folder) if skill.folder else ""
         outside = folder if folder and not self._has(folder) and self._may_show(folder) else ""
         narrowing = skill.narrowing
         use = SkillUse(skill.name, skill.origin, by, outside, narrowing.tools, narrowing.lines, contents.items)
@@ -140,14 +141,12 @@ class Skills:
 
     def _has(self, folder: str) -> bool:
         """Whether a folder is part of the work tree; a skill of the project is not, in a worktree beside it."""
-        return f"{folder}/".startswith(f"{os.path.realpath(self._root)}/")
+        return f"{folder}/".startswith(f"{real_path(self._root)}/")
 
     def _may_show(self, folder: str) -> bool:
         """Not a folder that holds the project or the home, whatever a link says."""
-        home = os.path.realpath(os.path.expanduser("~"))
-        return not any(
-            f"{inner}/".startswith(f"{folder.rstrip('/')}/") for inner in (home, os.path.realpath(self._root))
-        )
+        home = real_path(os.path.expanduser("~"))
+        return not any(f"{inner}/".startswith(f"{folder.rstrip('/')}/") for inner in (home, real_path(self._root)))
 
 
 def _opening(skill: Skill, folder: str) -> str:

@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 
 from quintet.adapters.files.paths import Places, cache_folder, home_folder
 from quintet.adapters.files.private_files import private, private_folder
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.settings.trust import files_below, leads_out, read_bytes
 from quintet.domain.base.errors import NotFound, UsageError
 from quintet.domain.base.wording import did_you_mean
@@ -137,7 +138,7 @@ class SkillShelf:
             kind = SkillKind.COMMAND if name.endswith("commands") else SkillKind.SKILL
             yield SkillRoot(os.path.join(project, name), PROJECT, kind)
         home = home_folder()
-        if os.path.realpath(home) != project:
+        if real_path(home) != project:
             for name in SKILLS:
                 kind = SkillKind.COMMAND if name.endswith("commands") else SkillKind.SKILL
                 yield SkillRoot(os.path.join(home, name), HOME, kind)
@@ -149,12 +150,12 @@ class SkillShelf:
             yield SkillRoot(OWN_FOLDER, BUILT_IN)
 
     def _read(self, before: dict[str, _Page], seen: dict[str, _Page], trust: Trust) -> Iterator[Skill]:
-        off = {os.path.realpath(os.path.expanduser(one)) for one in self._settings.off if os.sep in one}
+        off = {real_path(os.path.expanduser(one)) for one in self._settings.off if os.sep in one}
         for root in self.roots():
             for file, folder, name in _found(root, self._project if root.origin == PROJECT else ""):
                 if len(seen) >= MOST_SKILLS:
                     return
-                if folder and off and os.path.realpath(folder) in off:
+                if folder and off and real_path(folder) in off:
                     continue
                 page = self._page(root, file, folder, name, before.get(file))
                 if page is None:

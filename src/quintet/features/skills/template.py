@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.settings.trust import leads_out
 from quintet.domain.base.errors import UsageError
 
@@ -34,9 +35,9 @@ test -s answer.json
 
 def stay_inside(root: str, folder: str) -> None:
     """UsageError if a link of the project would have a new skill written elsewhere."""
-    if leads_out(os.path.realpath(root), folder):
+    if leads_out(real_path(root), folder):
         raise UsageError(
-            f"{folder}: a link of this project leads elsewhere, to {os.path.realpath(folder)}",
+            f"{folder}: a link of this project leads elsewhere, to {real_path(folder)}",
             hint="Remove the link, or make a skill for all projects with --user.",
         )
 

@@ -16,6 +16,7 @@ from shutil import rmtree
 
 from quintet.adapters.files.paths import clone_folder, key_of
 from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.git.run_git import RepositoryView, environment, git_output, git_program, repository_view
 from quintet.adapters.git.worktrees import PREFIX
 from quintet.adapters.stores.chosen import plain_address
@@ -61,7 +62,7 @@ class Clone:
             handle = os.open(os.path.join(above, f"{number}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return os.path.join(os.path.realpath(above), str(number), folder or "project"), handle
+                return os.path.join(real_path(above), str(number), folder or "project"), handle
             except BlockingIOError:
                 os.close(handle)
         raise UsageError(f"{MOST_SLOTS} workers already have a clone of {visible(self.name)} on this machine")
@@ -160,7 +161,7 @@ def checked_address(address: str) -> str:
             hint="Use https://HOST/PATH, ssh://USER@HOST/PATH, USER@HOST:PATH, or a folder.",
         )
     if "://" not in address and ":" not in address.partition("/")[0]:
-        return os.path.realpath(address)
+        return real_path(address)
     return address
 
 

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from quintet.adapters.files.paths import Places
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.processes import LocalProcesses
 from quintet.adapters.sandbox.containment import Containment
 from quintet.adapters.secrets.vault import Vault
@@ -85,7 +86,7 @@ async def grade(
     """The verdict on a workspace; `place` is an empty folder, in which the grader gets its copy."""
     try:
         copied = _laid_out(grader, hidden, work, answer, trace, place)
-        places = Places(os.path.realpath(place), f"{place}.state", f"{place}.config")
+        places = Places(real_path(place), f"{place}.state", f"{place}.config")
         runs = ContainedRuns(places, settings)
     except (OSError, QuintetError) as error:
         return Graded(TrialVerdict.UNGRADED, f"the grader could not be prepared: {error}")

@@ -16,6 +16,7 @@ from msgspec import structs
 from quintet.adapters import sandbox
 from quintet.adapters.files.paths import Places, evals_folder, locate
 from quintet.adapters.files.private_files import private_folder
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.processes.host_programs import program
 from quintet.adapters.processes.system import RandomIds
 from quintet.adapters.settings.layers import LoadedSettings
@@ -161,7 +162,7 @@ _COMMIT = ("commit", "-q", "--allow-empty", "-m")
 
 
 def _places(folder: str) -> Places:
-    return structs.replace(locate(folder), root=os.path.realpath(folder))
+    return structs.replace(locate(folder), root=real_path(folder))
 
 
 def _plain(name: str) -> str:

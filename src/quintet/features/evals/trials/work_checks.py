@@ -19,6 +19,7 @@ import stat
 from collections.abc import Iterator
 
 from quintet.adapters.files.paths import Places
+from quintet.adapters.files.real_path import real_path
 from quintet.domain.base.errors import QuintetError
 from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.evals.checks import fault_of_file, fault_of_run
@@ -35,7 +36,7 @@ HIDES_FAILURES = "with a test that fails, all tests pass: the work hides what th
 def out_of_reach(case: TrialCase) -> tuple[str, ...]:
     """The folders that neither the agent nor anything that it left can see."""
     named = (case.folder, os.path.dirname(case.folder), *case.sealed)
-    return tuple(dict.fromkeys(map(os.path.realpath, named)))
+    return tuple(dict.fromkeys(map(real_path, named)))
 
 
 async def check_work(case: TrialCase, work: str, settings: Settings, seconds: float, place: str) -> Graded:
@@ -91,7 +92,7 @@ class _Check:
 
     def _copied(self, tests: dict[str, bytes]) -> str:
         """A copy of the work with these tests, at a place whose name says nothing."""
-        copy = os.path.join(os.path.realpath(self._place), secrets.token_hex(6), "work")
+        copy = os.path.join(real_path(self._place), secrets.token_hex(6), "work")
         os.makedirs(os.path.dirname(copy))
         shutil.copytree(self._work, copy, symlinks=True, ignore=not_copied)
         _lay_over(copy, {path: text.encode() for path, text in self._check.files.items()})
@@ -154,7 +155,7 @@ def _lay_over(copy: str, files: dict[str, bytes]) -> None:
 def _read(work: str, path: str) -> str | None:
     """A file of the work, if it is one: nothing that a link leads to."""
     whole = os.path.join(work, path)
-    if os.path.realpath(whole) != os.path.join(os.path.realpath(work), os.path.normpath(path)):
+    if real_path(whole) != os.path.join(real_path(work), os.path.normpath(path)):
         return None
     try:
         handle = os.open(whole, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)

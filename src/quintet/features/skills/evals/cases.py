@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
+from quintet.adapters.files.real_path import real_path
 from quintet.adapters.settings.trust import leads_out, read_bytes
 from quintet.domain.base.errors import UsageError
 from quintet.domain.ports.trials import TrialArm, TrialCase
@@ -26,7 +27,7 @@ def eval_cases(skill: Skill) -> list[TrialCase]:
 
 
 def _case(skill: Skill, folder: str) -> TrialCase:
-    name, top = os.path.basename(folder), os.path.realpath(skill.folder)
+    name, top = os.path.basename(folder), real_path(skill.folder)
     for part in sorted(os.listdir(folder)):  # what lies outside the skill is not its own to hand to a model or a grader
         if leads_out(top, os.path.join(folder, part)):
             raise UsageError(f"{folder}/{part}: it is a link that leads out of the skill")
