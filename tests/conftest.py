@@ -141,8 +141,11 @@ def repo(private: None, tmp_path: Path, first_repo: Path) -> Path:
 
 
 @pytest.fixture
-def replays(private: None, tmp_path: Path) -> Iterator[None]:
-    """What a test recorded is replayed when its project is gone, reaches nothing outside, and comes out the same."""
+def replays(private: None, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test recorded is replayed when its project is gone, reaches nothing outside, and comes out the same.
+
+    To its end, unless the test says by `cut_short` why a recording of it ends before.
+    """
     yield
     from quintet.engine.replay.replay import lines
     from tests.replaying import loaded, recordings, replay
@@ -150,7 +153,8 @@ def replays(private: None, tmp_path: Path) -> Iterator[None]:
     shutil.rmtree(tmp_path / "repo", ignore_errors=True)
     for path in recordings(tmp_path / "state"):
         outcome = replay(loaded(path))
-        assert outcome.equal, "\n".join(lines(outcome))
+        whole = outcome.complete or request.node.get_closest_marker("cut_short")
+        assert outcome.equal and whole, "\n".join(lines(outcome))
 
 
 @pytest.fixture

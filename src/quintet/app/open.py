@@ -57,7 +57,7 @@ from quintet.domain.ports.ports import Agents, Clock, Ids, Lease, Model, Reposit
 from quintet.domain.settings.settings import Settings
 from quintet.domain.turn.agent_pages import AgentsPage
 from quintet.domain.turn.surroundings import Surroundings
-from quintet.engine.replay.record import header, recorded
+from quintet.engine.replay.record import header, recorded, recording_ended, saying_so
 from quintet.engine.replay.recorder import Recorder
 from quintet.engine.session.core import CommandParts, Core, CycleParts, Log, ModelAccess, Ownership, TurnParts
 from quintet.engine.session.leases import is_owned, new_lease, take_lease
@@ -488,9 +488,12 @@ async def _owned(
         opening.append(Noticed(level="error", code="STORE_DAMAGED", text=notice))
     if core.settings.runs.reasoning and not reason:
         opening.insert(0, ReasoningSwitched(enabled=True))
+    recorder = None
     if core.settings.runs.record:
-        core = _on_record(core, places, lease, since, reason, opening, agent)
+        core, recorder = _on_record(core, places, lease, since, reason, opening, agent)
     owner = Owner(core, state, lease)
+    if recorder:
+        recorder.on_end = saying_so(owner.journal)
     for listener in listeners:
         owner.feed.listen(listener)
     await owner.start(reason, opening, agent)
@@ -500,21 +503,25 @@ async def _owned(
 
 def _on_record(
     core: Core, places: Places, lease: Lease, since: int, reason: str, opening: list[Event], agent: str
-) -> Core:
-    """The core with a recording of what comes into it; without one where none can be written."""
+) -> tuple[Core, Recorder | None]:
+    """The core with a recording of what comes into it; without one where none can be written, which `opening` says."""
     try:
         file = state_files.RecordingFile(state_files.recording_path(places.runs, lease.session))
         state_files.drop_old_recordings(places.runs, max(1, core.settings.runs.keep_recordings))
-    except OSError:
-        return core
+    except OSError as error:
+        opening.append(recording_ended(str(error)))
+        return core, None
     recorder = Recorder(file, core.redactor)
     recorder.begin(header(core, lease, since, reason, opening, agent))
+    if recorder.ended:
+        opening.append(recording_ended(recorder.ended))
+        return core, None
 
     async def close() -> None:
         recorder.close()
 
     core.ownership.closing = (*core.ownership.closing, close)
-    return recorded(core, recorder, lease.session)
+    return recorded(core, recorder, lease.session), recorder
 
 
 async def _take_up(

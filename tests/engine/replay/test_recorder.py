@@ -116,3 +116,40 @@ def test_at_rest_it_is_let_in_without_going_round() -> None:
 
     asyncio.run(counted())
     assert (file.kinds(), rounds) == (["inbox", "over"], 1)
+
+
+def test_what_has_no_form_ends_the_recording_which_says_so_in_its_last_line_and_once() -> None:
+    file, told = Lines(), list[str]()
+
+    async def run() -> None:
+        recorder = Recorder(file)
+        recorder.on_end = told.append
+        recorder.add("facts", 1)
+        recorder.add("bind", {"where": object()})
+        recorder.add("facts", "\ud800")
+        assert told == [], "the engine is in the middle of something"
+        await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert file.kinds() == ["facts", "unrecorded"]
+    assert told == [json.loads(file.written[-1])[1]]
+    assert told[0].startswith("what came in as bind cannot be written down (TypeError: ")
+
+
+def test_a_full_disk_ends_the_recording_and_is_told() -> None:
+    told: list[str] = []
+
+    class Full(Lines):
+        def flush(self) -> None:
+            raise OSError(28, "No space left on device")
+
+    async def run() -> None:
+        recorder = Recorder(Full())
+        recorder.on_end = told.append
+        recorder.add("facts", 1)
+        recorder.flush()
+        recorder.flush()
+        await asyncio.sleep(0)
+
+    asyncio.run(run())
+    assert told == ["[Errno 28] No space left on device"]

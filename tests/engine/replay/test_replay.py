@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from quintet.adapters.files.paths import locate
+from quintet.adapters.processes.system import SystemClock
+from quintet.app.lookups import needed
 from quintet.app.open import open_session
 from quintet.app.prompts import PROMPTS
 from quintet.cli.replay import parts
@@ -23,7 +26,8 @@ from quintet.domain.base.errors import ModelRateLimited, NotFound, Unplayable
 from quintet.domain.base.redaction import Redaction, secrets_of
 from quintet.domain.dials.axes import AxesChange, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
-from quintet.domain.journal.recording import RecordEntry, Recording, read
+from quintet.domain.journal.recording import ENDED_EARLY, RecordEntry, Recording, read
+from quintet.domain.ports.ports import Batch
 from quintet.domain.turn.messages import Part, Request, TextPart
 from quintet.domain.turn.tool_spec import ToolResult
 from quintet.engine.replay.replay import Parts, Replay, ReplayOutcome, lines, split
@@ -288,6 +292,7 @@ def _plain(result: ToolResult) -> Any:
 # ── recordings
 
 
+@pytest.mark.cut_short("as by a crash")
 def test_a_recording_cut_short_by_a_crash_is_equal_as_far_as_it_goes_and_says_so(repo: Path, tmp_path: Path) -> None:
     two_calls(repo)
     path = recorded(tmp_path)
@@ -302,6 +307,52 @@ def test_a_recording_cut_short_by_a_crash_is_equal_as_far_as_it_goes_and_says_so
         )
 
 
+class OddSeconds(float):
+    """A number that has no form in JSON; those made of it are plain."""
+
+
+class OddClock(SystemClock):
+    def monotonic(self) -> float:
+        return OddSeconds(super().monotonic())
+
+
+@pytest.mark.cut_short("the time has no form")
+def test_what_cannot_be_recorded_is_said_in_the_session_once_and_by_its_replay(repo: Path, tmp_path: Path) -> None:
+    async def script(driver: Driver) -> None:
+        assert (await driver.turn("hello")).answer == "hello"
+        assert (await driver.turn("thanks")).answer == "welcome"
+
+    driver = drive(repo, script, ScriptedModel(["hello", "welcome"]), clock=OddClock())
+    (said,) = [one for one in driver.of(p.Noticed) if one.code == ENDED_EARLY]
+    assert said.level == "warning" and "came in as monotonic cannot be written down (TypeError: " in said.text
+    outcome = replay(loaded(recorded(tmp_path)))
+    assert outcome.equal and not outcome.complete and outcome.left > 0, lines(outcome)
+    assert lines(outcome)[1].endswith(f": {outcome.unrecorded}") and outcome.unrecorded in said.text
+
+
+def test_what_is_being_written_when_the_session_closes_is_not_taken_twice(repo: Path) -> None:
+    """Until it is written the inbox still has what it consumes; what came behind it is taken, too."""
+
+    async def script(driver: Driver) -> None:
+        store = driver.session._owner.core.store._port  # type: ignore[union-attr]
+        append, begun = store.append, asyncio.Event()
+
+        async def slowly(session: str, batch: Batch) -> list[int]:
+            begun.set()
+            await asyncio.sleep(0.3)
+            return await append(session, batch)
+
+        store.append = slowly
+        await driver.session.say("/cost")
+        await begun.wait()
+        await driver.session.say("/status")
+
+    driver = drive(repo, script)
+    events = [recorded.event for recorded in needed(locate(str(repo))).read(driver.session.id)]
+    assert [event.line for event in events if isinstance(event, p.CommandRan)] == ["/cost", "/status"]
+
+
+@pytest.mark.cut_short("as by a crash")
 def test_the_next_owner_goes_on_behind_what_a_crash_left(repo: Path, tmp_path: Path) -> None:
     async def say(driver: Driver) -> None:
         await driver.turn("and now")

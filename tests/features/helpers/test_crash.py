@@ -51,6 +51,7 @@ def _killed(repo: Path) -> str:
     return id
 
 
+@pytest.mark.cut_short("its process is killed")
 def test_a_kill_leaves_no_orphan_and_a_resume_comes_to_the_same_report(repo: Path) -> None:
     id = _killed(repo)
     for _ in range(500):

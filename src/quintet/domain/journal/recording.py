@@ -41,6 +41,8 @@ from quintet.domain.turn.tool_spec import ToolSpec
 
 FORMAT = 1
 CANCELLED = "CancelledError"
+UNRECORDED = "unrecorded"  # kind of the last entry where something could not be written down: it says what
+ENDED_EARLY = "RECORDING_ENDED"  # code of the notice that says so in the session
 
 
 class OwnTool(Struct, frozen=True):

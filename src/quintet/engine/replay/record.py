@@ -9,8 +9,8 @@ from typing import TypeVar, cast
 from msgspec import structs
 
 from quintet import __version__
-from quintet.domain.journal.protocol import VERSION, Event
-from quintet.domain.journal.recording import FORMAT, Header, digest, own_tool
+from quintet.domain.journal.protocol import VERSION, Event, Noticed
+from quintet.domain.journal.recording import ENDED_EARLY, FORMAT, Header, digest, own_tool
 from quintet.domain.ports.ports import Lease
 from quintet.domain.settings.settings import Settings
 from quintet.engine.replay import ports
@@ -21,6 +21,7 @@ from quintet.engine.replay.store import RecordedStore
 from quintet.engine.replay.tools import RecordedToolAccess, recorded_tool
 from quintet.engine.replay.typed_lines import RecordedTypedLines
 from quintet.engine.session.core import CommandParts, Core, CycleParts, FeatureCommands
+from quintet.engine.session.journal import Journal
 from quintet.engine.turn.toolbox import ToolAccess
 
 T = TypeVar("T")
@@ -59,6 +60,21 @@ def header(core: Core, lease: Lease, after: int, reason: str, opening: Sequence[
         integrates=core.cycle.integration is not None,
         widens=core.turn.widen is not None,
     )
+
+
+def recording_ended(why: str) -> Noticed:
+    text = f"the recording of this session ends here: {why}; the session continues, a replay does not"
+    return Noticed(level="warning", code=ENDED_EARLY, text=text)
+
+
+def saying_so(journal: Journal) -> Callable[[str], None]:
+    """What tells the session why its recording ended."""
+
+    def say(why: str) -> None:
+        if not journal.broken:
+            journal.post(recording_ended(why))
+
+    return say
 
 
 def _without_secrets(settings: Settings) -> Settings:

@@ -2,7 +2,7 @@
 
 Each is let in when the engine has come to rest after the one before: then its order is all there is to say of it, and a
 replay takes the same steps. Recording never stops a session: what cannot be written down ends the recording, not the
-run. What is written is handed on when the journal is durable, never synced.
+run, and says so once. What is written is handed on when the journal is durable, never synced.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 from quintet.domain.base.redaction import Redaction, Redactor
-from quintet.domain.journal.recording import Header, RecordEntry, fault_of, line
+from quintet.domain.journal.recording import UNRECORDED, Header, RecordEntry, fault_of, line
 
 T = TypeVar("T")
+NO_FORM = (TypeError, ValueError, OverflowError, RecursionError)  # of what has no form in JSON
 REST = 8  # rounds of the loop; no consequence of what came in is more tasks and futures away
 
 
@@ -38,6 +39,8 @@ class Recorder:
         self._until_rest = 0  # rounds of the loop
         self._waiting: deque[asyncio.Future[None]] = deque()  # to be let in
         self.count = 0  # of entries and pieces
+        self.ended = ""  # why it went no further, where it could not
+        self.on_end: Callable[[str], None] = lambda why: None  # told that, once, when the engine is at no other work
 
     def begin(self, header: Header) -> None:
         self._write(header)
@@ -66,8 +69,8 @@ class Recorder:
         if self._sink:
             try:
                 self._sink.flush()
-            except OSError:
-                self.close()
+            except OSError as error:
+                self._end(str(error))
 
     def close(self) -> None:
         sink, self._sink = self._sink, None
@@ -75,12 +78,34 @@ class Recorder:
             sink.close()
 
     def _write(self, value: Header | RecordEntry) -> None:
+        if not self._sink:
+            return
+        try:
+            data = line(value)
+            data = line(self._redactor.clean(value)) if self._redactor.in_json(data) else data
+        except NO_FORM as error:
+            what = f"what came in as {value.kind}" if isinstance(value, RecordEntry) else "what the session starts with"
+            self._end(f"{what} cannot be written down ({type(error).__name__}: {error})", in_file=value)
+        else:
+            self._put(data)
+
+    def _put(self, data: bytes) -> None:
         if self._sink:
             try:
-                data = line(value)
-                self._sink.write(line(self._redactor.clean(value)) if self._redactor.in_json(data) else data)
-            except (OSError, ValueError, TypeError):  # a full disk, or something that has no JSON form
-                self.close()
+                self._sink.write(data)
+            except (OSError, ValueError) as error:  # a full disk, or a file that was closed
+                self._end(str(error))
+
+    def _end(self, why: str, in_file: Header | RecordEntry | None = None) -> None:
+        """End the recording early. A header that has no form begins no part that could say why."""
+        if self.ended:
+            return
+        self.ended = why.encode("utf-8", "replace").decode()
+        if isinstance(in_file, RecordEntry):
+            self._put(line(RecordEntry(UNRECORDED, self._redactor.text(self.ended))))
+        self.close()
+        if not isinstance(in_file, Header):  # then nobody is there to be told: who opens the session looks at `ended`
+            asyncio.get_running_loop().call_soon(lambda: self.on_end(self.ended))
 
     # ── what is asked for, and what is waited for
 

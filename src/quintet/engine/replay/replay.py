@@ -16,8 +16,8 @@ from quintet.domain.agents.agent import Agent
 from quintet.domain.agents.project_facts import ProjectFacts
 from quintet.domain.agents.workflow import Workflow
 from quintet.domain.input.slash_line import CommandUsage
-from quintet.domain.journal.protocol import ModelRequested, Recorded, encode
-from quintet.domain.journal.recording import Header, RequestDigest, Segment, digest
+from quintet.domain.journal.protocol import ModelRequested, Noticed, Recorded, encode
+from quintet.domain.journal.recording import ENDED_EARLY, UNRECORDED, Header, RequestDigest, Segment, digest
 from quintet.domain.journal.state import fold
 from quintet.domain.ports.offers import Lessons, Recollection
 from quintet.domain.ports.ports import (
@@ -89,6 +89,7 @@ class ReplayOutcome(Struct):
     calls: int = 0
     complete: bool = True  # whether the recording goes to the end of its run
     left: int = 0  # events of the journal that it does not reach
+    unrecorded: str = ""  # what could not be written down, where it ends for that
     difference: Difference | None = None
 
     def plus(self, other: ReplayOutcome) -> ReplayOutcome:
@@ -99,6 +100,7 @@ class ReplayOutcome(Struct):
             self.calls + other.calls,
             self.complete and other.complete,
             self.left + other.left,
+            self.unrecorded or other.unrecorded,
             self.difference or other.difference,
         )
 
@@ -144,7 +146,7 @@ class Replay:
 
     async def run(self) -> ReplayOutcome:
         header = self._segment.header
-        player = self.player = Player(self._segment.entries)
+        player = self.player = Player([one for one in self._segment.entries if one.kind != UNRECORDED])
         state = fold(past.event for past in self._past)
         owner = Owner(self._core(header, self._parts, self._past), state, header.lease)
         player.wake = owner.wake
@@ -281,7 +283,9 @@ class Replay:
             return
         then = self._made[place]
         earlier = self._different_request
-        if earlier and earlier.event <= then.seq:
+        if not self._complete and isinstance(then.event, Noticed) and then.event.code == ENDED_EARLY:
+            self.player.stop()  # it was said when the recording had ended
+        elif earlier and earlier.event <= then.seq:
             self._differs(earlier)
         elif (encode(then.event), then.at) != (data, at):
             self._differs(_difference(then, json.decode(data), at))
@@ -324,6 +328,7 @@ class Replay:
     def _judged(self, waits_for: str) -> ReplayOutcome:
         outcome = self.outcome
         outcome.complete = self._complete
+        outcome.unrecorded = next((str(one.value) for one in self._segment.entries if one.kind == UNRECORDED), "")
         if self._different_request and outcome.equal:
             outcome.equal, outcome.difference = False, self._different_request
         if not (self._compared and outcome.equal) or self._window:
@@ -391,7 +396,8 @@ def lines(outcome: ReplayOutcome) -> list[str]:
         told = [f"different: {made} are equal, then", *_difference_lines(outcome.difference)]
     if not outcome.complete:
         left = f", {outcome.left} events before the end of the journal" if outcome.left else ""
-        told.append(f"the recording ends early{left}: its process did not close it")
+        why = outcome.unrecorded or "its process did not close it"
+        told.append(f"the recording ends early{left}: {why}")
     return told
 
 

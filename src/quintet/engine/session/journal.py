@@ -52,6 +52,7 @@ class Journal:
         self.feed = feed
         self.on_event: Callable[[Event], None] = lambda event: None  # given every event that is handed over
         self.broken: BaseException | None = None
+        self._newest: asyncio.Task[list[Recorded]] | None = None  # write
         # Signals that wait for the newest write to be durable, so that readers see things in order.
         self._held: list[Signal] | None = None
 
@@ -65,7 +66,7 @@ class Journal:
         batch = self._batch(events, [data for _, data in cleaned], consumed)
         held: list[Signal] = []
         self._held = held
-        task = asyncio.ensure_future(self._write(events, batch, held))
+        self._newest = task = asyncio.ensure_future(self._write(events, batch, held))
         task.add_done_callback(_noted)
         for event in events:
             self.on_event(event)
@@ -74,6 +75,11 @@ class Journal:
     def append(self, *events: Event, consumed: str = "") -> Awaitable[list[Recorded]]:
         """As `post`, to be awaited; a cancelled wait does not take the write back."""
         return self._durable(asyncio.shield(self.post(*events, consumed=consumed)))
+
+    async def written(self) -> None:
+        """Returns when nothing waits to be written any more; a write that failed has broken the journal."""
+        while self._newest and not self._newest.done():
+            await asyncio.wait({self._newest})
 
     def _clean(self, event: Event) -> tuple[Event, bytes]:
         """An event without secrets, and its JSON. What comes in is clean already; here nothing gets past."""

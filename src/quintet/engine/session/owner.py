@@ -130,6 +130,7 @@ class Owner:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.journal.written()  # until then the inbox still has what is consumed with it
         with contextlib.suppress(QuintetError):
             if self.failed is None:
                 await self._take_all()  # what came last is on record, and waits for the next owner
