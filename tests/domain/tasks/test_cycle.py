@@ -17,7 +17,16 @@ from quintet.domain.tasks import cycle
 from quintet.domain.tasks.cycle import Accept, Approve, Board, Execute, Plan, Stop, Verify, board, next_step
 from quintet.domain.tasks.cycle_phases import PHASE_MOVES, TERMINAL, CyclePhase
 from quintet.domain.tasks.drift import summarise
-from quintet.domain.tasks.page import FINDINGS, findings_page, new_tasks, pages_in, plan_text, read_page, request_of
+from quintet.domain.tasks.page import (
+    FINDINGS,
+    findings_page,
+    new_tasks,
+    pages_in,
+    plan_text,
+    read_page,
+    request_of,
+    without_nothing,
+)
 from quintet.domain.tasks.request_split import Piece, is_several, pieces
 from quintet.domain.tasks.task import Task, TaskStatus, TaskText, moved
 from quintet.domain.turn.messages import Usage
@@ -224,6 +233,20 @@ def test_a_plan_is_read_from_fenced_pages_and_what_is_written_is_read_back() -> 
     assert pages_in("Nothing is left to do.") == []
     assert len(pages_in("```markdown\n---\nid: a\ntitle: A\n---\nBody\n```")) == 1
     assert len(pages_in("---\nid: a\ntitle: A\n---\nBody")) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "before"),
+    [
+        ("NOTHING TO DO", ""),
+        ("All is there.\n\n`NOTHING TO DO`.\n", "All is there."),
+        ("There is nothing to do", None),
+        ("NOTHING TO DO\nor is there?", None),
+        ("", None),
+    ],
+)
+def test_a_plan_says_that_nothing_is_to_be_done_in_its_last_line(answer: str, before: str | None) -> None:
+    assert without_nothing(answer) == before
 
 
 def test_ids_that_are_taken_are_given_anew_with_what_depends_on_them() -> None:

@@ -398,7 +398,7 @@ def test_dependencies_in_a_circle_are_no_plan(repo: Path) -> None:
 
 
 def test_a_planner_that_finds_nothing_to_do_ends_the_cycle_without_a_task(repo: Path) -> None:
-    driver, end = run(repo, "/plan look whether something is to be done", ScriptedModel(["Nothing is."]))
+    driver, end = run(repo, "/plan look whether something is to be done", ScriptedModel(["Nothing is.\nNOTHING TO DO"]))
     assert (end.status, end.phase) == ("done", CyclePhase.NO_TODO)
     assert phases(driver)[-2:] == ["cycle-complete", "no-todo-files"]
 

@@ -309,6 +309,22 @@ def test_without_a_whole_sandbox_a_start_asks_whoever_is_named(repo: Path) -> No
 
 
 @BWRAP
+@pytest.mark.parametrize(
+    ("words", "status", "reason"),
+    [
+        ("I cannot read it.", "blocked", "the planner planned nothing: I cannot read it."),
+        ("", "blocked", "the planner planned nothing: (it said nothing)"),
+        ("It is there.\n\n**NOTHING TO DO**", "done", "the planner found nothing to do"),
+    ],
+)
+def test_s21_an_ai_cli_that_leaves_no_pages_is_done_only_if_it_says_that_nothing_is_to_be_done(
+    repo: Path, words: str, status: str, reason: str
+) -> None:
+    _, end, _ = run(repo, [[ExecutorMessage(words), Ended(True, words)]])
+    assert (end.status, end.reason) == (status, reason) and statuses(repo) == {}
+
+
+@BWRAP
 def test_a_planner_that_leaves_a_malformed_page_makes_no_plan_and_loses_nothing(repo: Path) -> None:
     def bad(assignment: Assignment) -> list[ExecutorPart]:
         Path(assignment.folder, "task-001.md").write_text("no front matter")

@@ -9,6 +9,7 @@ import pytest
 from quintet import package
 from quintet.domain.dials.axes import AxesChange, ModelMode, PermissionProfile, RunControl, WorkMode
 from quintet.domain.journal import protocol as p
+from quintet.domain.journal.describe import Line, describe
 from quintet.testing import ScriptedModel, call
 from tests.engine.cycle.test_cycle import block, write
 from tests.engine.cycles import TWO, rules, run, statuses, stretch, turned, units, until_stopped
@@ -25,6 +26,10 @@ RESEARCH = json.dumps({"question": "q", "answer": "By splitting.", "claims": []}
 
 def creates(name: str) -> str:
     return page(name, body=f'create the file {name}.txt with "x"\n')
+
+
+def described(event: p.Event) -> list[Line]:
+    return describe(p.Recorded(1, "2026-01-01T00:00:00.000Z", event))
 
 
 # ── by dial or by command
@@ -83,15 +88,36 @@ def test_for_the_next_unit_alone_a_work_mode_does_its_job_too(repo: Path) -> Non
     drive(repo, script, ScriptedModel([RESEARCH, "You are welcome."]), axes=ASSISTED)
 
 
-def test_a_planner_that_plans_nothing_is_heard_and_the_dial_stays(repo: Path) -> None:
+def test_a_planner_that_says_that_nothing_is_to_be_done_is_heard_and_the_dial_stays(repo: Path) -> None:
     async def script(driver: Driver) -> None:
         end = await stretch(driver, "what does tally do?")
         assert end.status == "done" and str(driver.axes.work_mode) == "plan"
         (made,) = driver.of(p.PlanMade)
         assert made.words == "It counts words. Nothing has to be planned." and not made.tasks
+        shown = "\n".join(line.text for event in driver.seen for line in described(event))
+        assert shown.count("Nothing has to be planned.") == 1 and shown.count("nothing to do") == 1
+        assert "nothing to add" not in shown
 
-    model = ScriptedModel(["It counts words. Nothing has to be planned."])
+    model = ScriptedModel(["It counts words. Nothing has to be planned.\n\nNOTHING TO DO"])
     drive(repo, script, model, axes=AxesChange(WorkMode.PLAN, RunControl.ASSISTED))
+
+
+@pytest.mark.parametrize("words", ["I could not read the project.", "It is all there already."])
+@pytest.mark.parametrize(("person", "status"), [(True, "waiting"), (False, "blocked")])
+def test_s21_a_planner_that_answers_in_words_alone_has_planned_nothing_and_is_never_done(
+    repo: Path, person: bool, status: str, words: str
+) -> None:
+    async def script(driver: Driver) -> None:
+        end = await stretch(driver, "add a database")
+        assert end.status == status and not driver.of(p.PlanMade)
+        shown = "\n".join(line.text for event in driver.seen for line in described(event))
+        assert end.reason == f"the planner planned nothing: {words}" and shown.count(words) == 1
+        assert (await stretch(driver, "with SQLite, in db.py")).status == "waiting" and len(driver.of(p.PlanMade)) == 1
+        if person:
+            await driver.until(lambda event: isinstance(event, p.QuestionAsked))
+
+    model = ScriptedModel([words, block("a")])
+    drive(repo, script, model, axes=AxesChange(WorkMode.PLAN, RunControl.ASSISTED), person=person)
 
 
 @pytest.mark.parametrize(("person", "status"), [(True, "waiting"), (False, "blocked")])

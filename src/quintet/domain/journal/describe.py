@@ -152,8 +152,9 @@ def _words(recorded: p.Recorded) -> list[Line]:
         case p.RunMoved(after=RunPhase.WAITING_USER):
             return [Line("run      needs your input · /pause pauses it, /stop ends it", "dim")]
         case p.RunMoved() as e if e.after is not RunPhase.RUNNING:
-            why = f"{e.error.code}: {e.error.message}" if e.error else e.reason
-            role = "success" if e.after is RunPhase.COMPLETED else "warning"
+            over = e.after is RunPhase.COMPLETED  # what it ended with has said why
+            why = f"{e.error.code}: {e.error.message}" if e.error else "" if over else e.reason
+            role = "success" if over else "warning"
             return [Line(f"run      {e.run} {e.after}{f'  {first_line(why)}' if why else ''}", role)]
         case p.StepBegun() as e:
             return [Line(f"step     {e.title}{f' · {e.agent.name}' if e.agent else ''}", "info")]

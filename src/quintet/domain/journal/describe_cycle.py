@@ -71,7 +71,7 @@ def _moved(event: c.CycleMoved) -> Words:
 def _plan(event: c.PlanMade) -> Words:
     if not event.tasks:
         said: Words = [(line, "") for line in event.words.strip().splitlines()] if event.words is not UNSET else []
-        return [*said, ("plan     nothing to add", "dim")]
+        return said or [("plan     nothing to add", "dim")]
     rows = []
     for task in event.tasks:
         after = f"after {', '.join(task.depends_on)}" if task.depends_on else ""

@@ -352,6 +352,15 @@ def pages_in(answer: str) -> list[tuple[str, str]]:
     return [(f"task {number} of the plan", page.rstrip("\n") + "\n") for number, page in enumerate(found, 1)]
 
 
+NOTHING = "NOTHING TO DO"  # the last line of an answer that plans nothing since nothing is left
+
+
+def without_nothing(answer: str) -> str | None:
+    """The answer before the line that says that nothing is left to do; None if it does not end with that line."""
+    before, _, last = answer.rstrip().rpartition("\n")
+    return before.rstrip() if last.strip(" *_`#>.").upper() == NOTHING else None
+
+
 def plan_text(texts: Iterable[TaskText]) -> str:
     return "\n\n".join(f"{BLOCK}task\n{write_page(text).rstrip()}\n{BLOCK}" for text in texts)
 

@@ -1,7 +1,8 @@
 """Makes a plan: asks the planner, reads its pages, and puts them into the staging folder until the plan is accepted.
 
 The native planner is a turn in work mode plan whose answer holds the pages; an AI CLI writes them into the folder. What
-is malformed, circular or depends on nothing that exists is no plan, and the pages stay where they are.
+is malformed, circular or depends on nothing that exists is no plan, and the pages stay where they are. Words alone are
+none either: that nothing is to be done is said by a line of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from quintet.domain.journal.cycle_events import PlannedTask
 from quintet.domain.journal.protocol import PlanMade
 from quintet.domain.tasks.cycle import Stop
 from quintet.domain.tasks.cycle_phases import CyclePhase
-from quintet.domain.tasks.page import new_tasks, pages_in, read_pages, write_page
+from quintet.domain.tasks.page import new_tasks, pages_in, read_pages, without_nothing, write_page
 from quintet.domain.tasks.roles import NATIVE, ExecutorRole
 from quintet.domain.turn.corrections import asks_back
 from quintet.domain.turn.messages import EndStatus
@@ -47,9 +48,8 @@ class PlanStep:
         made = await (self._native() if cycle.roles.planner == NATIVE else self._by_cli())
         if isinstance(made, Stop):
             return made
-        if not made.pages and asks_back(made.words):
-            status = EndStatus.WAITING if context.core.person else EndStatus.BLOCKED
-            return Stop(status, f"the planner asks: {made.words}")
+        if not made.pages and (rest := self._unplanned(made.words)):
+            return rest
         try:
             texts = new_tasks(
                 read_pages(made.pages), context.tasks.standing(cycle.plan.milestones), context.tasks.ids()
@@ -66,12 +66,22 @@ class PlanStep:
                 milestone=milestone,
                 by=cycle.roles.planner,
                 tasks=planned,
-                words=UNSET if planned or not made.words else made.words,
+                words=UNSET if planned or not (words := _said(made.words)) else words,
             )
         )
         if not planned and cycle.plan.milestones:  # a plan was built before: the dial stands where it stood
             self.turn(WorkMode.BUILD, only_from=WorkMode.PLAN)
         return None
+
+    def _unplanned(self, words: str) -> Stop | None:
+        """Why an answer without tasks is no plan. Where a plan was built before, words say that nothing is missing."""
+        context, cycle = self._context, self._context.cycle
+        asks, thinks = asks_back(words), context.staged or cycle.roles.planner != NATIVE
+        if not asks and (without_nothing(words) is not None or cycle.plan.milestones or not thinks):
+            return None
+        status = EndStatus.WAITING if context.core.person else EndStatus.BLOCKED
+        said = words.strip() or "(it said nothing)"
+        return Stop(status, f"the planner asks: {said}" if asks else f"the planner planned nothing: {said}")
 
     def turn(self, work_mode: WorkMode, *, only_from: WorkMode) -> None:
         """The user's request for a cycle is one for plan, then build: the change is theirs, and on record as such."""
@@ -133,3 +143,9 @@ class PlanStep:
             "user_input": self._told(self._context.cycle.text),
             "last_step_outcome": folder,
         }
+
+
+def _said(words: str) -> str:
+    """What a planner said beside the line that nothing is left to do."""
+    before = without_nothing(words)
+    return words if before is None else before
