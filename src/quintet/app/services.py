@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from quintet.domain.dials.axes import Surface
 from quintet.domain.helpers.bounds import Bounds, no_bounds
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.memory.remarks import Remark
-from quintet.domain.memory.shown import Lesson, RunShown
+from quintet.domain.memory.shown import Lesson, RewoundLesson, RunShown
 from quintet.domain.permission.gate import Terms
 from quintet.domain.ports.offers import SkillNames
 from quintet.domain.settings.settings import Settings
@@ -166,6 +166,16 @@ class KeptLessons:
                 except Exception as error:  # its own code
                     self._crashed(error)
         return tuple(found)
+
+    async def rewound(self, taken: Sequence[str], given: Sequence[str]) -> tuple[RewoundLesson, ...]:
+        left: list[RewoundLesson] = []
+        for feature in features():
+            if LESSONS in feature.offers:
+                try:
+                    left += await feature.load(feature.offers[LESSONS])(self._opening).rewound(taken, given)
+                except Exception as error:  # its own code
+                    self._crashed(error)
+        return tuple(left)
 
 
 COMMAND_SECONDS = 30.0  # that a feature's slash command may take: nothing else is taken from the inbox meanwhile

@@ -1,5 +1,6 @@
 """What runs leave in the memory, and what it brings into them; each run is replayed from its recording."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -295,7 +296,42 @@ def test_undo_names_what_was_concluded_from_the_files_and_stays(repo: Path) -> N
     first, second = (text.splitlines() for text in said)
     assert first[0].startswith("rewound to before")
     assert first[1].startswith("stays done, as a task;") and [line.split()[0] for line in first[2:3]] == ["task-002"]
-    assert first[3] == "stays remembered:" and "b.txt" in first[4] and " · /memory forget m" in first[4]
+    assert first[3] == "remembered, but no longer recalled:"
+    assert "b.txt" in first[4] and " · /memory forget m" in first[4]
     forgotten = first[4].split()[0]
     assert not any(line.split()[0] == forgotten for line in second), "what is forgotten is not named again"
     assert any("a.txt" in line and "/memory forget" in line for line in second)
+
+
+def test_what_a_rewind_took_back_no_longer_holds_until_the_rewind_is_undone(repo: Path) -> None:
+    """The file is there before and after: only the rewind knows that what was done to it is gone."""
+    read = call("Read", file_path="tally/count.py")
+    edit = call("Edit", file_path="tally/count.py", old_string="How many words", new_string="The number of words")
+    asks = "what about the tally and its words?"
+    model = ScriptedModel([[read], [edit], [TEST], "Done.", "Nothing.", "It is reworded."])
+    held: list[dict[str, str]] = []
+
+    async def hold(driver: Driver) -> None:
+        listed = (await driver.command("/memory list --json")).text
+        held.append({one["tier"]: one["stale"] for one in json.loads(listed)})
+
+    async def script(driver: Driver) -> None:
+        await driver.turn("reword the words of the tally")
+        await hold(driver)
+        said = (await driver.command("/undo yes")).text
+        assert "stays remembered:\n  m1 `python3 -m unittest" in said
+        assert "remembered, but no longer recalled:\n  m2 reword the words of the tally; changed tally/count.py" in said
+        await hold(driver)
+        await driver.turn(asks)
+        assert not [told for told in driver.of(p.Recalled) if "m2" in str(told.sources)]
+        assert "restored, conversation unchanged" in (await driver.command("/rewind 2 files")).text
+        assert "number of words" in (repo / "tally/count.py").read_text()
+        await hold(driver)
+        await driver.turn(asks)
+        assert not driver.of(p.Recalled), "it stands in the conversation of this session"
+
+    drive(repo, script, model, settings=CHECKED)
+    why = "its files were taken back"
+    assert held == [{"fact": "", "outcome": ""}, {"fact": "", "outcome": why}, {"fact": "", "outcome": ""}]
+    driver, _ = ran(repo, ["It is reworded."], asks)
+    assert ["m2" in str(told.sources) for told in driver.of(p.Recalled)] == [True]

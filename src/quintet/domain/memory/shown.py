@@ -13,6 +13,8 @@ from quintet.domain.base.safe_text import on_one_line
 from quintet.domain.turn.delivery import DeliveryState, RanCall
 from quintet.domain.turn.messages import EndStatus
 
+FORGET = "/memory forget "
+
 
 class TaskShown(Struct, frozen=True):
     """A task that was verified and is done."""
@@ -54,6 +56,18 @@ class Lesson(Struct, frozen=True):
     text: str
 
 
+class RewoundLesson(Struct, frozen=True):
+    """What was kept of a run whose files were taken back."""
+
+    id: str
+    text: str
+    holds: bool
+
+    @property
+    def line(self) -> str:
+        return f"{self.id} {on_one_line(self.text)} · {FORGET}{self.id}"
+
+
 def learnt_line(lessons: Sequence[Lesson]) -> str:
     """What the user is told at the end of a run."""
     kept = "; ".join(f"{one.id} {on_one_line(one.text)}" for one in lessons)
@@ -62,4 +76,9 @@ def learnt_line(lessons: Sequence[Lesson]) -> str:
 
 def forgetting(lessons: Sequence[Lesson]) -> str:
     """The command that deletes them."""
-    return f"/memory forget {' '.join(one.id for one in lessons)}"
+    return f"{FORGET}{' '.join(one.id for one in lessons)}"
+
+
+def forgotten_by(command: str) -> list[str]:
+    """The ids of those that a command as `forgetting` gives it deletes."""
+    return command.removeprefix(FORGET).split() if command.startswith(FORGET) else []

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from quintet.domain.input.slash_line import CommandUsage
 from quintet.domain.memory.remarks import Remark
-from quintet.domain.memory.shown import Lesson, RunShown
+from quintet.domain.memory.shown import Lesson, RewoundLesson, RunShown
 from quintet.domain.skills.use import BegunBySkill
 
 ANSWER_PATH = "answer"  # that answer links lie below
@@ -80,6 +80,9 @@ class Recollection(Protocol):
 class Lessons(Protocol):
     async def learn(self, shown: RunShown) -> tuple[Lesson, ...]:
         """Keep what may be kept of a run; what is new of it."""
+
+    async def rewound(self, taken: Sequence[str], given: Sequence[str]) -> tuple[RewoundLesson, ...]:
+        """A rewind took back the files of what was kept, by its ids, or gave them back; what there is of the former."""
 
 
 class SkillFinder(Protocol):

@@ -5,6 +5,8 @@ Read from the journal, so every process sees the same ones under the same number
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct, field
 
 from quintet.domain.base.errors import UsageError
@@ -101,17 +103,33 @@ def points_of(store: Store, session: str) -> list[Point]:
     return list(found.values())
 
 
-def newest_change(points: list[Point]) -> Point | None:
-    """The last point whose changes to files stand: a rewind takes away those after it, and gives back what it undid."""
+def newest_change(points: Sequence[Point]) -> Point | None:
+    """The last point whose changes to files stand."""
+    return next((point for point in reversed(_standing(points)[0]) if point.changes), None)
+
+
+def moved_by(points: Sequence[Point], to: Point) -> tuple[list[Point], list[Point]]:
+    """The points whose files a rewind takes back, and those whose files it gives back."""
+    now, before = _standing(points)
+    then = before[to.id]
+    kept, stood = {point.id for point in then}, {point.id for point in now}
+    return [point for point in now if point.id not in kept], [point for point in then if point.id not in stood]
+
+
+def _standing(points: Sequence[Point]) -> tuple[list[Point], dict[str, list[Point]]]:
+    """The points whose files stand now, and those that stood before each.
+
+    A rewind takes away those after it, and gives back what it undid.
+    """
     standing: list[Point] = []
     before: dict[str, list[Point]] = {}
     for point in points:
         before[point.id] = list(standing)
         if point.back_to:
             standing = list(before.get(point.back_to, ()))
-        elif point.changes:
+        else:
             standing.append(point)
-    return standing[-1] if standing else None
+    return standing, before
 
 
 def point_at(points: list[Point], word: str) -> Point:

@@ -12,8 +12,9 @@ from quintet.domain.base.wording import counted
 from quintet.domain.input.slash_line import CommandLine
 from quintet.domain.journal.file_changes import LeftAlone
 from quintet.domain.journal.protocol import Rewound
+from quintet.domain.memory.shown import forgotten_by
 from quintet.engine.checkpoints.rewind import Prospect, is_folder, look_ahead, take_back
-from quintet.engine.checkpoints.rewind_points import Point, newest_change, point_at, points_of
+from quintet.engine.checkpoints.rewind_points import Point, moved_by, newest_change, point_at, points_of
 from quintet.engine.checkpoints.rewind_preview import (
     changed_since,
     left_lines,
@@ -97,21 +98,36 @@ async def _done(
     )
     head = "rewind interrupted" if interrupted else f"rewound to before {to.number}"
     said = [f"{head}: {_said(rewound)}", *left_lines(left, seen.lacking if seen else [])]
-    if restored and not to.back_to:
-        said += _what_stays(points, to)
+    if restored:
+        said += await _what_stays(context, points, to)
     rest = f"/rewind {to.number} {what} does the rest; " if interrupted else ""
     data = {"to": to.number, "what": what, "restored": restored, "left": _told(left), "undo": number}
     text = "\n".join([*said, f"{rest}/rewind {number} {what} undoes this"])
     return CommandOutcome(text, [*events, rewound], data={"rewind": data}, interrupted=interrupted)
 
 
-def _what_stays(points: Sequence[Point], to: Point) -> list[str]:
-    """What was concluded from the files that were taken back, and is not taken back with them."""
-    since = [point for point in points if point.number >= to.number]
-    tasks = [f"  {task}  {on_one_line(title)}" for point in since for task, title in point.done.items()]
-    learnt = [f"  {text.removeprefix('learnt').strip()}" for point in since for text in point.learnt.values()]
-    done = ["stays done, as a task; quintet tasks add takes a new one:", *tasks] if tasks else []
-    return [*done, *(["stays remembered:", *learnt] if learnt else [])]
+async def _what_stays(context: CommandContext, points: Sequence[Point], to: Point) -> list[str]:
+    """What was concluded from the files that were taken back, and is not taken back with them.
+
+    The memory is told of both, the files that go and those that come back; what it has of the former no longer holds.
+    """
+    taken, given = moved_by(points, to)
+    tasks = [f"  {task}  {on_one_line(title)}" for point in taken for task, title in point.done.items()]
+    lines = [f"  {text.removeprefix('learnt').strip()}" for point in taken for text in point.learnt.values()]
+    gone: list[str] = []
+    lessons, ids = context.core.turn.lessons, (_remembered(taken), _remembered(given))
+    if lessons and any(ids) and (left := await lessons.rewound(*ids)):
+        lines = [f"  {one.line}" for one in left if one.holds]
+        gone = [f"  {one.line}" for one in left if not one.holds]
+    return [
+        *(["stays done, as a task; quintet tasks add takes a new one:", *tasks] if tasks else []),
+        *(["stays remembered:", *lines] if lines else []),
+        *(["remembered, but no longer recalled:", *gone] if gone else []),
+    ]
+
+
+def _remembered(points: Sequence[Point]) -> list[str]:
+    return [id for point in points for command in point.learnt for id in forgotten_by(command)]
 
 
 def _said(rewound: Rewound) -> str:

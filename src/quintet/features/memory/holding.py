@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from quintet.adapters.files.project_files import ProjectFiles
 from quintet.domain.base.errors import ToolFailed
 from quintet.domain.base.safe_text import on_one_line
-from quintet.features.memory.values import MemoryCheck, MemoryEntry, PathCheck, TextCheck
+from quintet.features.memory.values import MemoryCheck, MemoryEntry, PathCheck, TakenBackCheck, TextCheck
 
 MOST_READ = 1_000_000  # bytes of a file that is looked into
 
@@ -15,6 +15,8 @@ MOST_READ = 1_000_000  # bytes of a file that is looked into
 def why_not(check: MemoryCheck | None, files: ProjectFiles) -> str:
     """Why a memory no longer holds; empty if it does, or if only running something would say."""
     match check:
+        case TakenBackCheck():
+            return "its files were taken back"
         case PathCheck(path=path) if not files.is_there(path):
             return f"{on_one_line(path)} no longer exists"
         case TextCheck(path=path, text=text):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,14 +17,14 @@ from quintet.adapters.files.project_files import ProjectFiles
 from quintet.adapters.processes.system import SystemClock
 from quintet.domain.base.redaction import Redaction
 from quintet.domain.memory.remarks import Remark, within
-from quintet.domain.memory.shown import Lesson, RunShown
+from quintet.domain.memory.shown import Lesson, RewoundLesson, RunShown
 from quintet.domain.settings.settings import Settings
 from quintet.features.memory.finding import match_any, near, words_of
 from quintet.features.memory.holding import stale, why_not
 from quintet.features.memory.policy import proposed
 from quintet.features.memory.settings import MemorySettings
 from quintet.features.memory.store import MemoryStore, database
-from quintet.features.memory.values import SESSION, CommandCheck, MemoryEntry, NewMemory, Tier
+from quintet.features.memory.values import SESSION, CommandCheck, MemoryEntry, NewMemory, TakenBackCheck, Tier
 
 if TYPE_CHECKING:
     from quintet.app.services import Opening
@@ -107,6 +107,12 @@ class ProjectMemory:
             return ()
         kept = store.learn(found, source, self._now(), self._settings.keep_outcomes)
         return tuple(Lesson(one.id, one.text) for one in kept)
+
+    async def rewound(self, taken: Sequence[str], given: Sequence[str]) -> tuple[RewoundLesson, ...]:
+        if not self.exists:
+            return ()
+        left = await asyncio.to_thread(self.do, lambda store: store.rewound(taken, given))
+        return tuple(RewoundLesson(one.id, one.text, not isinstance(one.check, TakenBackCheck)) for one in left)
 
     def _without_secrets(self, new: NewMemory) -> NewMemory | None:
         """A command that has one in it is not worth keeping: without it, it is another command."""

@@ -46,6 +46,9 @@ UPDATE memories SET source = ?, at = ?, evidence = ?, held_by = ?, stale = '' WH
 -- name: change
 UPDATE memories SET text = ?, source = ?, at = ?, held_by = ?, stale = '' WHERE id = ?
 
+-- name: hold_by
+UPDATE memories SET held_by = ?, stale = '' WHERE id = ?
+
 -- name: drop
 DELETE FROM memories WHERE id = ?
 

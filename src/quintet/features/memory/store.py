@@ -17,7 +17,7 @@ from quintet.adapters.files.private_files import private_folder
 from quintet.adapters.sqlite.database import BUSY_MS, clear_errors, load_queries
 from quintet.domain.base.errors import NotFound, StoreDamaged, StoreNewer
 from quintet.domain.base.safe_text import on_one_line
-from quintet.features.memory.values import MemoryCheck, MemoryEntry, NewMemory, Tier
+from quintet.features.memory.values import MemoryCheck, MemoryEntry, NewMemory, TakenBackCheck, Tier
 
 VERSION = 1
 INDEX = "lexicon"  # what is said of damage to the index names it
@@ -141,6 +141,24 @@ class MemoryStore:
             self._db.execute(self._sql["forget"], (before.tier, before.text))
             self._db.execute(self._sql["drop"], (_number(id),))
         return before
+
+    def rewound(self, taken: Iterable[str], given: Iterable[str]) -> list[MemoryEntry]:
+        """Outcomes whose files were taken back no longer hold, and do again where those are given back.
+
+        Returns what there is of those that were taken, as they are now.
+        """
+        taken = list(taken)
+        with clear_errors(self.path), self._db:
+            for id, back in [*((id, True) for id in taken), *((id, False) for id in given)]:
+                for one in map(_entry, self._all("one", _number(id))):
+                    if back and one.tier is Tier.OUTCOME and not isinstance(one.check, TakenBackCheck):
+                        self._hold_by(id, TakenBackCheck(one.check))
+                    elif not back and isinstance(one.check, TakenBackCheck):
+                        self._hold_by(id, one.check.before)
+        return [_entry(row) for id in taken for row in self._all("one", _number(id))]
+
+    def _hold_by(self, id: str, check: MemoryCheck | None) -> None:
+        self._db.execute(self._sql["hold_by"], (msgspec.json.encode(check).decode(), _number(id)))
 
     def mark(self, stale: Iterable[tuple[str, str]]) -> None:
         """Memories by id, with why they no longer hold; an empty reason takes the mark away."""

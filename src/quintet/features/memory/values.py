@@ -41,7 +41,13 @@ class CommandCheck(Struct, frozen=True, tag_field="kind", tag="command"):
     line: str
 
 
-MemoryCheck = PathCheck | TextCheck | CommandCheck
+class TakenBackCheck(Struct, frozen=True, tag_field="kind", tag="taken_back"):
+    """Does not hold: a rewind took back the files that it was seen with. Undone, it holds by what it held by before."""
+
+    before: PathCheck | TextCheck | CommandCheck | None = None
+
+
+MemoryCheck = PathCheck | TextCheck | CommandCheck | TakenBackCheck
 
 
 class NewMemory(Struct, frozen=True):
@@ -81,6 +87,8 @@ def check_words(check: MemoryCheck | None) -> str:
             return f"text:{path}:{text}"
         case CommandCheck(line=line):
             return f"command:{line}"
+        case TakenBackCheck():
+            return "its files, which were taken back"
     return ""
 
 
