@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*forkpty:DeprecationWarning")
     [
         (("--bogus",), 2, "USAGE", "unrecognized arguments: --bogus"),
         (("--mode", "bild"), 2, "USAGE", 'mode "bild": not one of'),
-        (("--max-turns", "many"), 2, "USAGE", "invalid int value"),
+        (("--max-turns", "many"), 2, "USAGE", '--max-turns: "many" is not a whole number'),
         (("--resume", "nosuch"), 1, "NOT_FOUND", "no session nosuch"),
         (("--model", "nosuch"), 2, "SETTINGS_INVALID", "nosuch"),
         (("--json-schema", "nosuch.json"), 2, "USAGE", "cannot be read"),

@@ -144,6 +144,12 @@ def test_costs_are_added_up_over_sessions_and_a_fork_counts_once(quintet: Progra
     assert total.split() == ["total", *rows[0].split()[1:]]
 
 
+def test_a_word_that_is_no_grouping_is_said_as_other_commands_say_it(quintet: Program) -> None:
+    said = quintet.run("cost", "--by", "modes").clean(2).err
+    assert '--by "modes": not one of day, ' in said and "Did you mean mode?" in said
+    assert "invalid choice" not in said and "choose from" not in said
+
+
 def test_costs_are_added_up_from_a_moment_on(quintet: Program) -> None:
     days = [datetime(2026, 1, day, 12, tzinfo=UTC) for day in (5, 6, 7)]
     made = [list(Made(f"q5-{day.day}", day).events(4)) for day in days]

@@ -61,7 +61,7 @@ def test_a_rule_holds_here_or_everywhere(quintet: Program, tmp_path: Path) -> No
     ("words", "code", "said"),
     [
         (("add",), 2, "required: verdict, tool"),
-        (("add", "perhaps", "bash"), 2, "invalid choice: 'perhaps'"),
+        (("add", "perhaps", "bash"), 2, 'verdict "perhaps": not one of allow, deny.'),
         (("add", "allow", "bsh"), 2, "there is no tool bsh. Did you mean bash?"),
         (
             ("add", "allow", "bash", "make*"),

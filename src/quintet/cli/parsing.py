@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
-from argparse import Action, ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
+from argparse import Action, ArgumentError, ArgumentParser, HelpFormatter, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import redirect_stdout
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -58,11 +58,34 @@ class Parser(ArgumentParser):
             raise _Shown(self)
         return super().parse_intermixed_args(args, namespace)
 
+    def _check_value(self, action: Action, value: Any) -> None:
+        """Called by argparse, whose own words for this are not ours."""
+        if action.choices is not None and value not in action.choices:
+            choices = [str(one) for one in action.choices if str(one)]
+            close = did_you_mean(str(value), choices)
+            self.error(f'{_name(action)} "{value}": not one of {", ".join(choices)}.{close}')
+
+    def _get_value(self, action: Action, arg_string: str) -> Any:
+        try:
+            return super()._get_value(action, arg_string)
+        except ArgumentError:
+            if kind := _NUMBERS.get(action.type):
+                self.error(f'{_name(action)}: "{arg_string}" is not {kind}')
+            raise
+
     def error(self, message: str) -> NoReturn:
         unknown = message.partition("unrecognized arguments: ")[2].split()
         flags = [flag for action in self._actions for flag in action.option_strings]
         close = did_you_mean(unknown[0].partition("=")[0], flags) if unknown and unknown[0].startswith("-") else ""
         raise UsageError(f"{message}{f'.{close}' if close else ''}", hint=f"`{self.prog} --help` shows its arguments.")
+
+
+_NUMBERS: dict[Any, str] = {int: "a whole number", float: "a number"}
+
+
+def _name(action: Action) -> str:
+    """An argument as the user gives it: its longest flag, or what it stands for."""
+    return max(action.option_strings, key=len, default=str(action.metavar or action.dest))
 
 
 def make_parser(name: str, about: str) -> ArgumentParser:

@@ -378,15 +378,15 @@ class Bounded(Struct, frozen=True):
 def test_a_value_out_of_its_bounds_is_an_error_that_names_the_setting() -> None:
     info = Tables(lambda: ({"mine": lambda: Bounded}, {})).catalogue(["mine"])["mine.count"]
     assert (info.kind, info.about) == (int, "how many")
-    with pytest.raises(SettingsError, match=r"here: mine\.count = 0: wanted int >= 1"):
+    with pytest.raises(SettingsError, match=r"here: mine\.count = 0: wanted a whole number, at least 1"):
         config.checked(config.Leaf("mine.count", 0, "here", "here"), info)
 
 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[compression]\n\nshare = nan\n", r":3: compression\.share = nan: wanted float >= 0"),
-        ("[compression]\nmax_tokens = -1\n", r":2: compression\.max_tokens = -1: wanted int >= 0"),
+        ("[compression]\n\nshare = nan\n", r":3: compression\.share = nan: wanted a number, at least 0"),
+        ("[compression]\nmax_tokens = -1\n", r":2: compression\.max_tokens = -1: wanted a whole number, at least 0"),
         ("[limits]\nmax_seconds = inf\n", r":2: limits\.max_seconds = inf: expected a finite number"),
         ("[models.m]\nbody = {top_p = nan}\n", r":2: models\.m\.body = .*: expected a finite number"),
         (f"[limits]\nmax_cost = 1\nmax_turns = {'9' * 5000}\n", r":3: max_turns: the number is too long"),

@@ -68,7 +68,7 @@ def test_a_projects_own_servers_are_there_once_it_is_trusted(quintet: Program) -
     theirs, wrong = quintet.run("mcp", "list", "--json").clean(0).json()
     assert (theirs["transport"], theirs["target"]) == ("http", "http://127.0.0.1:9/mcp")
     assert theirs["problem"] == "no such variable: KEY"
-    assert wrong["problem"] == ".mcp.json: wrong: wanted array, found int - at $.args"
+    assert wrong["problem"] == ".mcp.json: wrong: wanted a list, found a whole number (args)"
     refused = quintet.run("mcp", "list", "--json", KEY="k").clean(0).json()[0]
     assert refused["problem"].startswith("it asks for KEY, which may be a secret")
     quintet.settings('[mcp]\nvariables = ["theirs: KEY"]\n')

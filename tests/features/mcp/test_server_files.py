@@ -63,7 +63,7 @@ def test_a_program_and_an_address_are_read_with_variables_filled_in(tmp_path: Pa
         ({"type": "stdio", "url": "http://b"}, 'type "stdio": stdio needs a command'),
         ({"url": "ftp://b"}, "its url is not an http address"),
         ({"command": "${NOWHERE} ${NOWHERE} ${ELSE}"}, "no such variable: NOWHERE, ELSE"),
-        ({"command": 3}, ".mcp.json: one: wanted str, found int - at $.command"),
+        ({"command": 3}, ".mcp.json: one: wanted text, found a whole number (command)"),
     ],
 )
 def test_a_server_that_cannot_be_used_is_listed_with_the_reason(

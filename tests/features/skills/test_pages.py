@@ -143,7 +143,7 @@ def test_check_finds_what_is_wrong_beside_the_page(tmp_path: Path) -> None:
     assert [one.partition(": ")[2][:6] for one in found.problems if one.startswith("mcp.json")] == [
         "a b: i",
         "no: ex",
-        "n: Exp",
+        "n: wan",
     ]
     assert any("references/gone.md" in one for one in found.notes)
 

@@ -21,6 +21,7 @@ from quintet.adapters.files.paths import Places
 from quintet.adapters.settings.trust import gone_from, leads_out, read_own, scripts_of, trust_of
 from quintet.domain.base.database_url import VARIABLE, secrets_in
 from quintet.domain.base.errors import SettingsError
+from quintet.domain.base.plain_kinds import plainly
 from quintet.domain.base.wording import did_you_mean
 from quintet.domain.dials.axes import INTERACTIVE, UNATTENDED
 from quintet.domain.permission.trusted_content import SETTINGS, ProjectSetting, Trust, ignored
@@ -240,7 +241,7 @@ def checked(leaf: Leaf, info: SettingInfo) -> Any:
             raise SettingsError(
                 f'{leaf.where}: {leaf.key} = "{leaf.raw}": not one of {", ".join(choices)}.{hint}'
             ) from None
-        raise SettingsError(f"{leaf.where}: {leaf.key} = {_shown(leaf.raw)}: {_plainly(error)}") from None
+        raise SettingsError(f"{leaf.where}: {leaf.key} = {_shown(leaf.raw)}: {plainly(error)}") from None
 
 
 def _only_out_of_bounds(leaf: Leaf, info: SettingInfo) -> bool:
@@ -275,10 +276,6 @@ def _shown(raw: Any) -> str:
         return "a very long number"  # it may be too long to be written out
     text = repr(raw) if _countable(raw) or isinstance(raw, float) else "…"
     return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}…"
-
-
-def _plainly(error: msgspec.ValidationError) -> str:
-    return str(error).replace("`", "").replace("Expected", "wanted").replace(", got", ", found")
 
 
 def choices_of(kind: Any) -> list[str]:

@@ -8,6 +8,7 @@ import msgspec
 
 from quintet.adapters.files import private_files
 from quintet.domain.base.errors import NotFound, SettingsError
+from quintet.domain.base.plain_kinds import plainly
 from quintet.domain.permission.rules import Rule
 
 
@@ -35,7 +36,9 @@ class FileRuleBook:
         try:
             return msgspec.convert([] if content is None else content, tuple[Rule, ...])
         except msgspec.ValidationError as error:
-            raise SettingsError(f"{self._path}: not a list of rules ({error})", hint="Fix or delete it.") from None
+            raise SettingsError(
+                f"{self._path}: not a list of rules: {plainly(error)}", hint="Fix or delete it."
+            ) from None
 
     def add(self, rule: Rule) -> None:
         with private_files.locked(self._path):

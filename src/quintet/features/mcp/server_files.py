@@ -15,6 +15,7 @@ import msgspec
 from quintet.adapters.settings.mcp_servers import FILE, VARIABLE, McpEntry
 from quintet.adapters.settings.trust import read_own, server_entries, server_piece, written
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.plain_kinds import plainly
 from quintet.domain.permission.trusted_content import Trust
 from quintet.features.mcp.sandboxed import refused_folder
 from quintet.features.mcp.settings import McpServerSettings
@@ -102,7 +103,7 @@ def _of_project(root: str, trust: Trust) -> tuple[dict[str, McpEntry | str], lis
         try:
             found[name] = msgspec.convert(entry, McpEntry)
         except msgspec.ValidationError as error:
-            found[name] = f"{FILE}: {name}: {_plainly(error)}"
+            found[name] = f"{FILE}: {name}: {plainly(error)}"
     return found, notes
 
 
@@ -122,15 +123,11 @@ def servers_of_skill(
         try:
             made = _made(name, origin, msgspec.convert(entry, McpEntry), around, refuses)
         except msgspec.ValidationError as error:
-            found.append(McpServer(name, origin, problem=_plainly(error)))
+            found.append(McpServer(name, origin, problem=plainly(error)))
             continue
         problem = made.problem or refused_folder((folder,), root, private)
         found.append(msgspec.structs.replace(made, folders=(folder,), problem=problem))
     return found
-
-
-def _plainly(error: msgspec.ValidationError) -> str:
-    return str(error).replace("`", "").replace("Expected", "wanted").replace(", got", ", found")
 
 
 def _made(

@@ -16,6 +16,7 @@ from quintet.adapters.settings.trust import read_bytes
 from quintet.domain.base.errors import NotFound
 from quintet.domain.base.json_schema import unusable
 from quintet.domain.base.lazy_regex import regex
+from quintet.domain.base.plain_kinds import plainly
 from quintet.domain.base.safe_text import on_one_line
 from quintet.features.skills.contents import SkillContents, cases, look
 from quintet.features.skills.page import parted, read_page
@@ -89,7 +90,7 @@ def _server_problems(contents: SkillContents) -> Iterator[str]:
         try:
             entry = msgspec.convert(given, McpEntry)
         except msgspec.ValidationError as error:
-            yield f"mcp.json: {on_one_line(name)[:40]}: {error}"
+            yield f"mcp.json: {on_one_line(name)[:40]}: {plainly(error)}"
             continue
         if not NAMES.fullmatch(name):
             yield f"mcp.json: {on_one_line(name)[:40]}: its name may have letters, digits, _ . and -, at most 64"

@@ -133,7 +133,7 @@ def test_a_setting_is_changed_in_the_users_file_and_its_comments_stay(repo: Path
         assert value.value == "7"
         value.value = "nine"
         await person.press("enter")
-        await person.sees("wanted int, found str")
+        await person.sees("wanted a whole number, found text")
         assert user_file().read_text().count("7 # few") == 1
         value.value = "9"
         await person.press("enter")
