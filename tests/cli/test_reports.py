@@ -144,6 +144,16 @@ def test_costs_are_added_up_over_sessions_and_a_fork_counts_once(quintet: Progra
     assert total.split() == ["total", *rows[0].split()[1:]]
 
 
+def test_a_call_that_is_refused_before_it_begins_names_its_tool(quintet: Program, model: Model) -> None:
+    bad = {"id": "c1", "name": "Read", "arguments": '{"file_path": 3}'}
+    model(Reply(calls=[bad]), Reply("It cannot be read."))
+    live = quintet.run("--plain", "--autonomous", stdin="look\n").clean(0).out
+    (one,) = quintet.run("sessions", "list", "--json").clean(0).json()
+    stored = quintet.run("sessions", "show", one["session"]).clean(0).out
+    for shown in (live, stored):
+        assert "  Read: error\n" in shown and "  error\n" not in shown, shown
+
+
 def test_a_word_that_is_no_grouping_is_said_as_other_commands_say_it(quintet: Program) -> None:
     said = quintet.run("cost", "--by", "modes").clean(2).err
     assert '--by "modes": not one of day, ' in said and "Did you mean mode?" in said

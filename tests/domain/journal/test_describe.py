@@ -5,7 +5,15 @@ import pytest
 from quintet.domain.agents.run import RunPhase
 from quintet.domain.dials.axes import Axes
 from quintet.domain.journal.describe import RepeatFilter, describe
-from quintet.domain.journal.protocol import Event, Recorded, RunMoved, ToolFinished, TurnFinished, TurnStarted
+from quintet.domain.journal.protocol import (
+    Event,
+    Recorded,
+    RunMoved,
+    ToolFinished,
+    ToolStarted,
+    TurnFinished,
+    TurnStarted,
+)
 from quintet.domain.turn.tool_spec import CallStatus
 
 ASKS = "publishing always needs approval; nobody can approve it in this run"
@@ -35,6 +43,18 @@ def test_a_turns_end_says_what_was_not_said_just_now(before: list[Event], reason
     *others, last = [Recorded(n, "", e) for n, e in enumerate([BEGUN, *before, ended(reason)], 1)]
     assert [told(one) for one in others] == others
     assert told(last).event == ended(said)
+
+
+@pytest.mark.parametrize(
+    ("tool", "begun", "head"),
+    [("Read", False, "  Read: error"), ("Read", True, "  error"), ("TodoRead", True, "  TodoRead: error")],
+)
+def test_a_call_that_failed_and_has_no_line_of_its_own_says_its_tool(tool: str, begun: bool, head: str) -> None:
+    told = RepeatFilter()
+    start = ToolStarted(call="c-1", turn="turn-1", tool=tool, arguments="{}")
+    failed = ToolFinished(call="c-1", tool=tool, status=CallStatus.ERROR, content="line: wanted a whole number")
+    seen = [told(Recorded(n, "", e)) for n, e in enumerate([BEGUN, *([start] if begun else []), failed], 1)]
+    assert [line.text for line in describe(seen[-1])] == [head, "line: wanted a whole number"]
 
 
 def test_the_end_of_a_run_is_one_line() -> None:

@@ -288,16 +288,24 @@ def _lines(text: str, role: str = "", most: int = 0) -> list[Line]:
     return [Line(line, role) for line in shown]
 
 
+def _named(ended: p.ToolFinished) -> dict[str, str]:
+    """The summary of a call that failed, with its tool."""
+    fails = ended.status is CallStatus.ERROR and ended.tool != STARTING
+    return {"summary": f"{ended.tool}: {ended.summary or ended.status}"} if fails else {}
+
+
 class RepeatFilter:
     """Shown every event of a session in order, gives each as it is to be described: nothing is said twice.
 
-    Why a call was refused is not said again at the end of its turn, nor what was put right after a command.
+    Why a call was refused is not said again at the end of its turn, nor what was put right after a command. A call
+    that failed below no line of its own, since it was never begun, says which tool it is of.
     """
 
     def __init__(self) -> None:
         self._refused = ""  # why the newest refused call of the turn was not run
         self._put_right: list[str] = []  # in the turn, in order
         self._skipped: list[SkippedCall] = []  # in the turn
+        self._begun: set[str] = set()  # calls that have a line of their own
 
     def __call__(self, recorded: p.Recorded) -> p.Recorded:
         match recorded.event:
@@ -309,9 +317,14 @@ class RepeatFilter:
                 self._put_right.append(text)
             case p.ToolFinished(status=CallStatus.DENIED, content=content):
                 self._refused = refusal_of(content)
-            case p.ToolFinished() as ended if self._put_right:
-                content = self._without(ended.content)
-                return structs.replace(recorded, event=structs.replace(ended, content=content))
+            case p.ToolStarted() as started if started.tool not in QUIET:
+                self._begun.add(started.call)
+            case p.ToolFinished() as ended:
+                named = {} if ended.call in self._begun else _named(ended)
+                self._begun.discard(ended.call)
+                content = self._without(ended.content) if self._put_right else ended.content
+                if named or self._put_right:
+                    return structs.replace(recorded, event=structs.replace(ended, content=content, **named))
             case p.TurnFinished(reason=reason) as ending if self._refused and self._says_again(reason):
                 return structs.replace(recorded, event=structs.replace(ending, reason=""))
             case p.TurnFinished() as ending if self._put_right:
