@@ -138,9 +138,13 @@ def _of_plan(plan: PlanShown) -> NewMemory:
     return NewMemory(Tier.DECISION, f"plan accepted: {titles}"[:500], f"plan_accepted {plan.milestone}")
 
 
+def _is_compiled(path: str) -> bool:
+    return "__pycache__" in path.split("/")
+
+
 def _changed(files: tuple[str, ...]) -> str:
     """What a run changed; a file whose name could say something is only counted, and what Python compiles is not."""
-    files = tuple(one for one in files if "__pycache__" not in one.split("/"))
+    files = tuple(one for one in files if not _is_compiled(one))
     named = [one for one in files if is_name(one)]
     shown = named[:MOST_EVIDENCE]
     if not shown:
@@ -149,7 +153,7 @@ def _changed(files: tuple[str, ...]) -> str:
 
 
 def _path(files: tuple[str, ...]) -> MemoryCheck | None:
-    return next((PathCheck(one) for one in files if is_name(one)), None)
+    return next((PathCheck(one) for one in files if is_name(one) and not _is_compiled(one)), None)
 
 
 def _short(text: str) -> str:
