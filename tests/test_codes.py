@@ -67,7 +67,14 @@ def _value(part: ast.stmt) -> str:
 def test_every_code_has_a_cause_and_a_cure() -> None:
     met = {code for path in SRC.rglob("*.py") if SRC / "skills" not in path.parents for code in codes_in(path)}
     met = {code for code in met if CODE.fullmatch(code)} | set(RunErrorCode) | {"SYSTEM", "INTERNAL"}
-    imported = {"LEARNT", "PUT_RIGHT", "SHELL_ENDED", "INTERRUPTED", "NOT_BEGUN"}  # constants of other files
+    imported = {
+        "LEARNT",
+        "RECORDING_ENDED",
+        "PUT_RIGHT",
+        "SHELL_ENDED",
+        "INTERRUPTED",
+        "NOT_BEGUN",
+    }  # constants of other files
     assert len(met) > 60 and {"LLM_TIMEOUT", "REMOTE_DOWN", "CHECKPOINT", "HOME", "HOOK"} <= met
     assert met | imported == remedies(PAGE).keys(), "write an entry in src/quintet/pages/troubleshooting.md"
     found = {kind.code for kind in every_kind()}

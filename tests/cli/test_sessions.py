@@ -45,7 +45,7 @@ def test_a_setting_in_a_session_is_the_one_that_is_shown(quintet: Program) -> No
 def test_status_says_where_the_newest_session_stands(quintet: Program, model: Model) -> None:
     nothing = quintet.run("status", "--json").clean(0).json()
     assert (nothing["session"], nothing["live"], nothing["status"]) == (None, False, "idle")
-    model(Reply(text="hello"), more="price_input = 50000")
+    model(Reply(text="NOTHING TO DO"), more="price_input = 50000")
     once = {"QUINTET_RUNS_DELIVERY_CHECK": "false"}
     done = quintet.run("-p", "hello", "--mode", "plan", "--output-format", "json", **once).clean(0).json()
     status = quintet.run("status", "--json").clean(0).json()

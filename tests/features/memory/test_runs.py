@@ -331,7 +331,7 @@ def test_what_a_rewind_took_back_no_longer_holds_until_the_rewind_is_undone(repo
         assert not driver.of(p.Recalled), "it stands in the conversation of this session"
 
     drive(repo, script, model, settings=CHECKED)
-    why = "its files were taken back"
+    why = "a rewind restored its files"
     assert held == [{"fact": "", "outcome": ""}, {"fact": "", "outcome": why}, {"fact": "", "outcome": ""}]
     driver, _ = ran(repo, ["It is reworded."], asks)
     assert ["m2" in str(told.sources) for told in driver.of(p.Recalled)] == [True]

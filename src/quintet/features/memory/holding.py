@@ -16,7 +16,7 @@ def why_not(check: MemoryCheck | None, files: ProjectFiles) -> str:
     """Why a memory no longer holds; empty if it does, or if only running something would say."""
     match check:
         case TakenBackCheck():
-            return "its files were taken back"
+            return "a rewind restored its files"
         case PathCheck(path=path) if not files.is_there(path):
             return f"{on_one_line(path)} no longer exists"
         case TextCheck(path=path, text=text):

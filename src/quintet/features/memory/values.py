@@ -88,7 +88,7 @@ def check_words(check: MemoryCheck | None) -> str:
         case CommandCheck(line=line):
             return f"command:{line}"
         case TakenBackCheck():
-            return "its files, which were taken back"
+            return "its files, which a rewind restored"
     return ""
 
 
