@@ -21,7 +21,7 @@ import pytest
 from quintet.adapters.processes import host_programs
 from quintet.app.machine_parts import find_ripgrep
 from tests.attacks.hatchery import Hatchery, me
-from tests.attacks.running import Attacker, Outcome
+from tests.attacks.running import Attacker, Outcome, bash
 from tests.attacks.test_own_git import by_configuration, by_hooks
 from tests.attacks.world import World, put
 
@@ -193,3 +193,13 @@ def opened(world: World, surface: str, kind: str, environment: dict[str, str]) -
     programs = executed(log)
     assert programs and programs[0].program == sys.executable
     return outcome, programs
+
+
+@pytest.mark.parametrize("sandbox", ["bwrap"], indirect=True)
+def test_attributes_that_are_a_pipe_hold_nothing_up(world: World, attacker: Attacker) -> None:
+    """git waits for who writes into it, for ever."""
+    world.make_repository()
+    os.mkfifo(world.project / ".gitattributes")
+    outcome = attacker.session(bash("touch made"), profile="trusted")
+    assert (world.project / "made").exists(), outcome.texts
+    assert ".gitattributes is not an ordinary file, and git would wait for it" in outcome.err, outcome.err

@@ -13,6 +13,7 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -230,6 +231,7 @@ class ShadowGit:
 
     def _update(self, lock: int, names: list[bytes]) -> None:
         if names:
+            self._check_attributes(names)
             # Many go into one pack as they are read: a file each takes a hundred times the room.
             packed = ("-c", "core.bigFileThreshold=1") if len(names) >= MANY_FILES else ()
             words = (*packed, "update-index", "-z", "--add", "--remove", "--replace", "--stdin")
@@ -240,6 +242,19 @@ class ShadowGit:
                     self.run(lock, *words, given=b"".join(name + b"\0" for name in some), seconds=UPDATE_SECONDS)
             finally:
                 self.progress = 0, 0
+
+    def _check_attributes(self, names: list[bytes]) -> None:
+        """git reads the attributes of every folder above a file, and would wait for ever for those in a pipe."""
+        folders = {b""}
+        for name in names:
+            while (name := os.path.dirname(name)) not in folders:
+                folders.add(name)
+        for folder in folders:
+            path = os.path.join(os.fsencode(self.root), folder, b".gitattributes")
+            with contextlib.suppress(OSError):
+                if not (stat.S_ISREG(bits := os.lstat(path).st_mode) or stat.S_ISLNK(bits) or stat.S_ISDIR(bits)):
+                    shown = os.fsdecode(os.path.join(folder, b".gitattributes"))
+                    raise ToolFailed(f"{shown} is not an ordinary file, and git would wait for it: delete it")
 
     def _check_budget(self, names: list[bytes]) -> None:
         """SnapshotTooLarge, before anything is added, if keeping these would fill the disk."""
