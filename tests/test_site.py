@@ -98,8 +98,9 @@ def test_the_search_finds_a_page_and_opens_it(
     expect(page.locator(".md-search-result__meta")).to_contain_text("matching document")
     hits = page.locator(".md-search-result__item h1").all_inner_texts()
     assert "Do several tasks at once" in hits, hits
-    box = first.bounding_box()
-    assert box and box["x"] >= 0 and box["x"] + box["width"] <= width
+    # Hits are drawn anew for each letter, so what is found at one moment may be gone at the next.
+    fits = "() => { const box = document.querySelector('.md-search-result__link')?.getBoundingClientRect(); "
+    page.wait_for_function(f"{fits} return box && box.x >= 0 && box.width && box.right <= {width} }}")
     page.locator(".md-search-result__item a", has_text="Do several tasks at once").first.click()
     expect(page.locator("article h1")).to_contain_text("Do several tasks at once", timeout=MILLISECONDS)
     assert [one.url for one in asked if not one.url.startswith((address, "data:", "blob:", "about:"))] == []
