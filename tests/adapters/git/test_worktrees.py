@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from quintet.adapters.git.worktrees import Worktrees
-from tests.features.workers.working import git
+from tests.engine.planted import git as git_says
+
+
+def git(root: Path, *words: str) -> str:
+    return git_says(root, *words).strip()
 
 
 def worktree(repo: Path) -> tuple[Worktrees, Path]:
