@@ -78,7 +78,7 @@ def without(copy: Path, names: tuple[str, ...], tests: str) -> str:
     if tests == "near":
         steps["the core's tests"] += tuple(_near(copy, names))
     if tests == "all":
-        steps["the core's tests"] = (*CORE_TESTS, "-n", "2", ARCHITECTURE, *TESTS)
+        steps["the core's tests"] = (*CORE_TESTS, "-p", "no:xdist", "-n", "6", ARCHITECTURE, *TESTS)
     for what, words in steps.items():
         done = _run(copy, words)
         if done.returncode:

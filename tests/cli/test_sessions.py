@@ -115,6 +115,7 @@ def test_a_look_into_the_project_hides_no_session_that_matters(quintet: Program,
     assert resumed["session"] == live
 
 
+@pytest.mark.everything
 def test_a_bare_resume_in_a_script_passes_over_what_a_schedule_or_a_worker_began(quintet: Program) -> None:
     mine = quintet.run("-p", "find words", "--output-format", "json").clean(0).json()["session"]
     quintet.run("schedule", "add", "every 1h", "--name", "look", "--", "find words").clean(0)

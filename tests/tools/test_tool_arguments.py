@@ -52,6 +52,7 @@ def test_arguments_that_no_encoding_can_carry_are_refused_like_others(tools: Cal
     assert "not JSON" in refused(tools, "bash", '{"command": "\udcff"}')
 
 
+@pytest.mark.everything
 def test_an_unknown_tool_is_answered_with_the_nearest_or_with_all(tools: Caller) -> None:
     assert refused(tools, "read", "{}") == "there is no tool read. Nearest: Read, TodoRead, recall"
     everything = refused(tools, "launch_rocket", "{}")

@@ -104,6 +104,7 @@ def test_a_skipped_step_changes_nothing_and_says_what_comes_first(repo: Path) ->
         (None, "it has no criteria to verify it by"),
     ],
 )
+@pytest.mark.everything
 def test_s0_a_claim_that_is_not_borne_out_stays_a_claim(
     repo: Path, criterion: dict[str, Any] | None, finding: str
 ) -> None:

@@ -99,6 +99,7 @@ def test_no_file_is_named_from_elsewhere(repo: Path, tmp_path: Path) -> None:
         ("/schedule add in 1m -- '  /implement' --permission-profile trusted", remote_limits.NO_LATER_COMMAND),
     ],
 )
+@pytest.mark.everything
 def test_no_program_and_no_later_command_is_given_from_elsewhere(repo: Path, line: str, why: str) -> None:
     async def script(driver: Driver) -> None:
         driver.seq = driver.session.since

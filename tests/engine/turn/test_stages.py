@@ -77,6 +77,7 @@ def test_chat_is_the_act_stage_alone(repo: Path) -> None:
     assert (ending(driver).status, ending(driver).delivery) == ("done", "")
 
 
+@pytest.mark.everything
 def test_the_happy_path_event_by_event(repo: Path) -> None:
     driver, _ = turned(repo, [[WRITE], "It is written."])
     assert driver.types() == [
