@@ -10,6 +10,7 @@ import pytest
 from quintet.adapters.files.paths import locate
 from quintet.adapters.settings import layers
 from quintet.domain.tasks.task import Intent
+from quintet.domain.workers.integration import IntegrateWay
 from quintet.features.workers.shop import Shop
 from tests.features.workers.working import add, git, page, said, work
 
@@ -24,6 +25,10 @@ class Calc:
     def sub(self):
         return 3
 """
+
+
+ONE = 'replace "return 1" with "return 10" in calc.py'
+THREE = 'replace "return 3" with "return 30" in calc.py'
 
 
 @pytest.fixture
@@ -66,18 +71,12 @@ def test_what_the_index_has_of_another_content_is_the_whole_file(calc: Path, how
     assert wanted(calc, "one") == [Intent("calc.py", symbol="one")]
 
 
-def test_two_tasks_at_two_functions_of_one_file_do_not_wait(calc: Path) -> None:
+def test_of_two_tasks_at_two_functions_of_one_file_neither_is_in_the_way(calc: Path) -> None:
     add(
         calc,
-        page("t1", 'replace "return 1" with "return 10" in calc.py', intent="calc.py::one", check="grep -q 10 calc.py"),
-        page("t2", 'replace "return 3" with "return 30" in calc.py', intent="calc.py::sub", check="grep -q 30 calc.py"),
-        page(  # works last: for the others, what it claims in the content that one of them leaves is the whole file
-            "t3",
-            'replace "return 2" with "return 20" in calc.py',
-            needs="t1, t2",
-            intent="calc.py::Calc",
-            check="grep -q 20 calc.py",
-        ),
+        page("t1", ONE, intent="calc.py::one", check="grep -q 10 calc.py"),
+        page("t2", THREE, intent="calc.py::sub", check="grep -q 30 calc.py"),
+        page("t3", "x", intent="calc.py::Calc"),
     )
 
     async def run() -> dict[str, list[str]]:
@@ -91,14 +90,32 @@ def test_two_tasks_at_two_functions_of_one_file_do_not_wait(calc: Path) -> None:
                 claim = await shop.keeper.claim(id, f"q5-{id}/w")
                 others = await shop.workers.claim_paths(id, claim.number, await shop.wanted(task), "")
                 found[id] = [f"{one.task}: {one.path}" for one in others]
-            for id in ("t1", "t2", "t3"):
-                await shop.keeper.let_go(id, f"q5-{id}/w")
         finally:
             await shop.close()
         return found
 
     assert asyncio.run(run()) == {"t1": [], "t2": [], "t3": ["t2: calc.py::Calc"]}
-    told = work(calc, workers=2)
-    text = (calc / "calc.py").read_text()
-    assert all(f"return {number}" in text for number in (10, 20, 30)), told
+
+
+def test_two_tasks_at_two_functions_of_one_file_do_not_wait(calc: Path) -> None:
+    """In branches of their own: where one has landed, the whole file is in another content."""
+    add(
+        calc,
+        page("t1", ONE, intent="calc.py::one", check="grep -q 10 calc.py"),
+        page("t2", THREE, intent="calc.py::sub", check="grep -q 30 calc.py"),
+    )
+
+    async def index() -> None:
+        """Before the two, each of which would else make it, and one of them too late."""
+        places = locate(str(calc))
+        shop = Shop(places, layers.load(places), "main")
+        try:
+            assert (await shop.wanted(shop.keeper.find("t2")))[0].first == 9
+        finally:
+            await shop.close()
+
+    asyncio.run(index())
+    told = work(calc, workers=2, way=IntegrateWay.BRANCH)
+    assert "return 10" in git(calc, "show", "quintet/t1:calc.py"), told
+    assert "return 30" in git(calc, "show", "quintet/t2:calc.py"), told
     assert not any("waits for" in line for task in ("t1", "t2") for line in said(told, task)), told
