@@ -2,14 +2,14 @@
 
 import mimetypes
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Request, expect
 
+from tests.browsers import chromium
 from tests.loopback import Answer, Asked, serving
 from tests.places import ROOT
 
@@ -42,11 +42,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +11,10 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect
 
 from tests.adapters.model_server import Reply, answer
+from tests.browsers import chromium
 from tests.conftest import Model
 from tests.features.web_ui.serving import Web, end, serving
 from tests.surfaces.program import Program, call
@@ -28,11 +28,8 @@ expect.set_options(timeout=MILLISECONDS)
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        program = shutil.which("chromium-headless-shell") or shutil.which("chromium")
-        launched = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+    with chromium() as launched:
         yield launched
-        launched.close()
 
 
 @pytest.fixture
